@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every target sets up what it needs below build/; a second call starts at once.
+
+PYTHON ?= python3
+VENV   := build/venv
+PY     := $(VENV)/bin/python
+READY  := build/.ready
+
+.PHONY: demo test lint formal synth bench clean setup
+.DEFAULT_GOAL := test
+
+setup: $(READY)
+
+$(READY): requirements.txt pyproject.toml ci/setup
+	PYTHON=$(PYTHON) ci/setup
+	touch $@
+
+demo: $(READY)
+	$(PY) -m gradcore train examples/digits/net.toml --data digits --out build/demo --json build/demo/report.json --check epoch
+
+test: $(READY)
+	$(PY) -m pytest tb -n 2 --dist worksteal -q
+
+lint: $(READY)
+	$(PY) ci/lint
+
+synth: $(READY)
+	$(PY) ci/synth
+
+clean:
+	rm -rf build

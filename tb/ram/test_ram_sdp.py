@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+import random
+
+import cocotb
+import pytest
+
+from tb.support.bench import cycles, start
+from tb.support.runner import expect_elaboration_error, parameter, run
+
+
+@cocotb.test()
+async def reads_the_old_word_and_holds_its_output(dut):
+    width, depth, latency = parameter("WIDTH"), parameter("DEPTH"), 1 + parameter("OUT_REG")
+    await start(dut, s_wr_en=0, s_rd_en=0)
+    memory, pipe, output = {}, [None] * latency, None
+    for _ in range(20 * depth + 200):
+        write, read = random.random() < 0.7, random.random() < 0.7
+        wr_addr, rd_addr, data = random.randrange(depth), random.randrange(depth), random.getrandbits(width)
+        dut.s_wr_en.value, dut.s_wr_addr.value, dut.s_wr_data.value = int(write), wr_addr, data
+        dut.s_rd_en.value, dut.s_rd_addr.value = int(read), rd_addr
+        pipe = [memory.get(rd_addr) if read else ...] + pipe[:-1]
+        if write:
+            memory[wr_addr] = data
+        await cycles(dut, 1)
+        if pipe[-1] is not ...:
+            output = pipe[-1]
+        if output is not None:
+            assert int(dut.m_rd_data.value) == output
+
+
+@pytest.mark.parametrize("width, depth, out_reg", [(1, 2, 0), (16, 37, 1), (72, 64, 0), (9, 512, 1)])
+def test_ram_sdp(width, depth, out_reg):
+    run("ram", "ram_sdp", {"WIDTH": width, "DEPTH": depth, "OUT_REG": out_reg})
+
+
+def test_refuses_depth_one():
+    expect_elaboration_error("ram", "ram_sdp", {"DEPTH": 1}, "DEPTH_below_2")

