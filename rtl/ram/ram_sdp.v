@@ -7,8 +7,7 @@
 module ram_sdp #(
     parameter WIDTH   = 16,
     parameter DEPTH   = 512,
-    parameter OUT_REG = 0,       // 1: another register after the memory
-    parameter STYLE   = "auto"   // auto, block, distributed, ultra
+    parameter OUT_REG = 0    // 1: another register after the memory
 ) (
     input  wire                     clk,
     input  wire                     s_wr_en,
@@ -27,7 +26,6 @@ module ram_sdp #(
         end
     endgenerate
 
-    (* ram_style = STYLE, ramstyle = STYLE *)
     reg [WIDTH-1:0] memory [0:DEPTH-1];
     reg [WIDTH-1:0] word_q;
 

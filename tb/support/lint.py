@@ -41,6 +41,6 @@ def lint_core(core: str) -> dict[str, str]:
     for name, command in commands(core).items():
         done = subprocess.run(command, capture_output=True, text=True, env=env, cwd=ROOT)
         output = (done.stdout + done.stderr).strip()
-        if done.returncode or "arning" in output:
+        if done.returncode or re.search(r"[Ww]arning:", output):
             findings[name] = output or f"exit code {done.returncode}"
     return findings

@@ -9,7 +9,7 @@ import pyslang.driver
 def main() -> int:
     driver = pyslang.driver.Driver()
     driver.addStandardArgs()
-    arguments = "slang --std 1364-2005 -Wextra -Wconversion " + " ".join(sys.argv[1:])
+    arguments = "slang --std 1364-2005 -Wextra -Wconversion -Werror " + " ".join(sys.argv[1:])
     if not driver.parseCommandLine(arguments, pyslang.driver.CommandLineOptions()):
         return 2
     if not driver.processOptions() or not driver.parseAllSources():
