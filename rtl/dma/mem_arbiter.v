@@ -49,6 +49,10 @@ module mem_arbiter #(
     output wire                       m_wdat_last,
     input  wire                       s_wrsp_valid
 );
+    wire [READERS*(ADDR_W+8)-1:0] r_flat;
+    wire [WRITERS*(ADDR_W+8)-1:0] w_flat;
+    wire [WRITERS*(MEM_W+MEM_W/8+1)-1:0] d_flat;
+
     // ---- Read side
     wire [READERS-1:0] r_pick;
     wire [READERS-1:0] r_owner;
@@ -58,9 +62,9 @@ module mem_arbiter #(
         .clk(clk), .rst(rst), .s_request(s_rreq_valid & {READERS{r_room}}), .s_taken(m_rreq_valid && m_rreq_ready), .m_pick(r_pick)
     );
     one_hot_mux #(.N(READERS), .W(ADDR_W+8)) u_read_mux (.s_select(r_pick), .s_data(r_flat), .m_data({m_rreq_addr, m_rreq_len}));
-    owner_queue #(.N(READERS), .DEPTH(DEPTH)) u_read_owners (
-        .clk(clk), .rst(rst), .s_push(m_rreq_valid && m_rreq_ready), .s_owner(r_pick), .m_room(r_room),
-        .s_pop(s_rdat_valid && s_rdat_last), .m_owner(r_owner)
+    register_queue #(.WIDTH(READERS), .DEPTH(DEPTH)) u_read_owners (
+        .clk(clk), .rst(rst), .s_push(m_rreq_valid && m_rreq_ready), .s_data(r_pick), .m_room(r_room), .m_valid(),
+        .s_pop(s_rdat_valid && s_rdat_last), .m_data(r_owner)
     );
     assign m_rreq_valid = |(r_pick & s_rreq_valid);
     assign s_rreq_ready = r_pick & {READERS{m_rreq_ready}};
@@ -68,9 +72,6 @@ module mem_arbiter #(
     assign m_rdat_data  = s_rdat_data;
     assign m_rdat_last  = s_rdat_last;
 
-    wire [READERS*(ADDR_W+8)-1:0] r_flat;
-    wire [WRITERS*(ADDR_W+8)-1:0] w_flat;
-    wire [WRITERS*(MEM_W+MEM_W/8+1)-1:0] d_flat;
     genvar i;
     generate
         for (i = 0; i < READERS; i = i + 1) begin : g_reader
@@ -95,9 +96,9 @@ module mem_arbiter #(
     );
     one_hot_mux #(.N(WRITERS), .W(ADDR_W+8)) u_write_mux (.s_select(w_pick), .s_data(w_flat), .m_data({m_wreq_addr, m_wreq_len}));
     one_hot_mux #(.N(WRITERS), .W(MEM_W+MEM_W/8+1)) u_data_mux (.s_select(data_q), .s_data(d_flat), .m_data({m_wdat_last, m_wdat_strb, m_wdat_data}));
-    owner_queue #(.N(WRITERS), .DEPTH(DEPTH)) u_write_owners (
-        .clk(clk), .rst(rst), .s_push(m_wreq_valid && m_wreq_ready), .s_owner(w_pick), .m_room(w_room),
-        .s_pop(s_wrsp_valid), .m_owner(w_owner)
+    register_queue #(.WIDTH(WRITERS), .DEPTH(DEPTH)) u_write_owners (
+        .clk(clk), .rst(rst), .s_push(m_wreq_valid && m_wreq_ready), .s_data(w_pick), .m_room(w_room), .m_valid(),
+        .s_pop(s_wrsp_valid), .m_data(w_owner)
     );
     assign m_wreq_valid = |(w_pick & s_wreq_valid);
     assign s_wreq_ready = w_pick & {WRITERS{m_wreq_ready}};

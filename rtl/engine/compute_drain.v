@@ -34,10 +34,9 @@ module compute_drain #(
     wire queued;
     wire pop;
     wire [1023:0] instruction;
-    stream_fifo #(.WIDTH(1024), .DEPTH(4)) u_queue (
-        .clk(clk), .rst(rst),
-        .s_valid(s_push), .s_ready(s_room), .s_data(s_instruction),
-        .m_valid(queued), .m_ready(pop), .m_data(instruction), .sts_level()
+    register_queue #(.WIDTH(1024), .DEPTH(4)) u_queue (
+        .clk(clk), .rst(rst), .s_push(s_push), .s_data(s_instruction), .m_room(s_room),
+        .m_valid(queued), .s_pop(pop), .m_data(instruction)
     );
 
     wire [15:0] h [0:63];

@@ -69,8 +69,10 @@ module compute_engine #(
     localparam LANES  = GRID*GRID;
     localparam GROUPS = LANES/COLS;
     localparam RANDOM = 12;          // fold_coordinates and position_random
-    localparam ARRAY  = 6;           // mac_array: from s_last to the first column
-    localparam PASS   = READ + 1 + ARRAY - 2 - RANDOM;
+    localparam ARRAY  = 3 + (COLS <= 4 ? 1 : COLS <= 16 ? 2 : 3);   // mac_array: from s_last to the first column
+    // The places must be known RANDOM cycles before the sums; a small array is too quick for that, so its operands wait.
+    localparam EXTRA  = READ + ARRAY < RANDOM ? RANDOM - READ - ARRAY : 0;
+    localparam PASS   = READ + EXTRA + ARRAY - RANDOM;
 
     wire                issue_valid;
     wire                first;
@@ -79,13 +81,16 @@ module compute_engine #(
     wire                sum;
     wire                bias;
     wire [3:0]          bias_exp;
+    wire                issue_pass;
+    wire [COLS_LOG:0]   issue_columns;
+    wire                issue_sum;
 
     compute_issue #(.COLS(COLS), .COLS_LOG(COLS_LOG), .ACCESS_W(ACCESS_W)) u_issue (
         .clk(clk), .rst(rst), .start(start), .s_instruction(s_instruction), .m_done(m_done),
         .m_valid(issue_valid), .m_channel(m_rd_channel), .m_row_buf(m_rd_row_buf), .m_row(m_rd_row), .m_col(m_rd_col),
         .m_step(m_rd_step), .m_row_channels(m_rd_row_channels), .m_col_channels(m_rd_col_channels),
         .m_wgt_addr(m_wgt_addr), .m_wgt_rot(m_wgt_rot), .m_wgt_ramp(m_wgt_ramp),
-        .m_first(first), .m_last(last), .m_columns(columns), .m_sum(sum), .m_bias(bias), .m_bias_exp(bias_exp),
+        .m_first(first), .m_last(last), .m_columns(columns), .m_sum(sum), .m_pass(issue_pass), .m_pass_columns(issue_columns), .m_pass_sum(issue_sum), .m_bias(bias), .m_bias_exp(bias_exp),
         .sts_step(sts_step), .sts_pad(sts_pad)
     );
     assign m_rd_valid  = issue_valid;
@@ -133,9 +138,15 @@ module compute_engine #(
         if (rst) valid_q <= 1'b0;
     end
 
+    localparam STEP_W = 3 + COLS_LOG + 1 + 1 + 2*LANES*DW;
+    wire [STEP_W-1:0] step;
+    delay_line #(.W(STEP_W), .CYCLES(EXTRA)) u_extra (.clk(clk), .clear(rst),
+        .s_data({valid_q, first_q, last_q, columns_q, sum_q, row_q, col_q}), .m_data(step));
+
     mac_array #(.GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .SUM_COLUMN(1)) u_array (
         .clk(clk), .rst(rst),
-        .s_valid(valid_q), .s_first(first_q), .s_last(last_q), .s_columns(columns_q), .s_sum(sum_q), .s_row(row_q), .s_col(col_q),
+        .s_valid(step[STEP_W-1]), .s_first(step[STEP_W-2]), .s_last(step[STEP_W-3]), .s_columns(step[2*LANES*DW+1 +: COLS_LOG+1]),
+        .s_sum(step[2*LANES*DW]), .s_row(step[LANES*DW +: LANES*DW]), .s_col(step[0 +: LANES*DW]),
         .m_valid(), .m_index(), .m_last(), .m_acc(m_grad_acc)
     );
 
@@ -150,8 +161,8 @@ module compute_engine #(
     wire [ACCESS_W-1:0] place_dst;
     wire [ACCESS_W-1:0] place_gate;
     wire [9*16-1:0]     place_config;
-    delay_line #(.W(1), .CYCLES(PASS)) u_pass (.clk(clk), .clear(rst), .s_data(issue_valid && last), .m_data(pass));
-    delay_line #(.W(COLS_LOG+2), .CYCLES(PASS)) u_pass_columns (.clk(clk), .clear(1'b0), .s_data({columns, sum}), .m_data({pass_columns, pass_sum}));
+    delay_line #(.W(1), .CYCLES(PASS)) u_pass (.clk(clk), .clear(rst), .s_data(issue_pass), .m_data(pass));
+    delay_line #(.W(COLS_LOG+2), .CYCLES(PASS)) u_pass_columns (.clk(clk), .clear(1'b0), .s_data({issue_columns, issue_sum}), .m_data({pass_columns, pass_sum}));
 
     compute_drain #(.COLS(COLS), .COLS_LOG(COLS_LOG), .ACCESS_W(ACCESS_W)) u_places (
         .clk(clk), .rst(rst), .s_push(start), .s_room(m_room), .s_instruction(s_instruction),

@@ -30,6 +30,9 @@ module compute_issue #(
     output reg                 m_last,
     output reg  [COLS_LOG:0]   m_columns,
     output reg                 m_sum,
+    output wire                m_pass,       // one cycle ahead of the step that ends a pass
+    output wire [COLS_LOG:0]   m_pass_columns,
+    output wire                m_pass_sum,
     output reg                 m_bias,       // the row operand of this step is 2^m_bias_exp in every lane
     output reg  [3:0]          m_bias_exp,
     output wire                sts_step,
@@ -37,6 +40,7 @@ module compute_issue #(
 );
     localparam [COLS_LOG:0] ALL_COLUMNS = COLS;
     localparam [COLS_LOG:0] ONE         = 1;
+    localparam [15:0]       ALL_STEPS   = COLS;
 
     // Fields of the instruction.
     wire [15:0] h [0:63];
@@ -63,7 +67,6 @@ module compute_issue #(
     wire [7*16-1:0] index;
     wire [7*16-1:0] count = wu ? {ALL_STEPS, h[27], h[26], h[24], h[29], h[28], h[25]}
                                : {h[30], 16'd1, h[29], h[28], h[27], h[26], h[24]};
-    localparam [15:0] ALL_STEPS = COLS;
 
     reg run_q;
     reg bias_q;
@@ -101,6 +104,9 @@ module compute_issue #(
     wire [COLS_LOG:0] columns   = g_last ? last_columns : ALL_COLUMNS;
     wire              sum       = wu && h[2][4] && (&at_first[3:1]);
     wire [COLS_LOG:0] owed      = sum ? ALL_COLUMNS : columns - ONE;
+    assign m_pass         = emit && pass_last;
+    assign m_pass_columns = columns;
+    assign m_pass_sum     = sum;
     wire [COLS_LOG:0] owed_next = pass_first ? owed : owed_q - {{COLS_LOG{1'b0}}, |owed_q};
 
     always @(posedge clk) begin

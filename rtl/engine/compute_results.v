@@ -49,7 +49,7 @@ module compute_results #(
 );
     localparam LANES   = GRID*GRID;
     localparam SETTLE  = 16;                  // drain, write and gradient pipelines
-    localparam GATE    = 4;                   // drain: cycles from its input to its gate input
+    localparam GATE    = 3;                   // drain: cycles from its input to its gate input
     localparam EARLY   = RANDOM + GATE - GATE_READ;
     localparam PLACE_W = 2*ACCESS_W + 16 + 9*16 + 1;
 
@@ -126,12 +126,12 @@ module compute_results #(
         .clk(clk), .rst(rst),
         .s_valid(at_valid && !at_wu), .s_acc(s_acc), .s_shift(h3[15:10]), .s_mode(h2[13:12]), .s_rnd(rnd),
         .s_relu(h2[5]), .s_pool(h2[6]), .s_fold(h3[1:0]), .s_scale(h2[8]), .s_loss(h2[10:9]),
-        .s_t_pos(at_config[3*16 +: DW]), .s_t_neg(at_config[4*16 +: DW]), .s_loss_shift(at_config[5*16 +: 6]),
+        .s_t_pos(at_config[3*16 +: DW]), .s_t_neg(at_config[4*16 +: DW]), .s_loss_shift(at_config[5*16 +: 5]),
         .s_img_enable(image), .s_lane_valid(inside),
         .s_user({h2[7], h2[3], at_gate, at_dst}), .s_gate(s_gate_rd_data),
         .m_valid(out_valid), .m_user({out_gate_write, m_dst_buf, out_gate, m_dst_access}),
         .m_data(m_dst_data), .m_enable(m_dst_enable), .m_gate(m_gate_wr_data),
-        .clear_loss(clear_loss), .sts_loss(sts_loss)
+        .cfg_loss_clear(clear_loss), .sts_loss(sts_loss)
     );
     assign m_dst_valid      = out_valid;
     assign m_gate_wr_valid  = out_valid && out_gate_write;
