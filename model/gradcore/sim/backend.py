@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The simulated engine as a device: registers, DRAM as a NumPy view, interrupt, event recording."""
+
+import ctypes
+from dataclasses import dataclass
+
+import numpy as np
+
+ENGINES = ("load", "wload", "compute", "store", "update")
+LIMIT, IRQ, ERROR = 0, 1, 2
+RULES = {
+    1: "read outside the DRAM at address {:#x}",
+    2: "write outside the DRAM at address {:#x}",
+    3: "burst not aligned to a beat at address {:#x}",
+    4: "burst crosses 4 KiB at address {:#x}",
+    5: "last in the wrong beat of the write burst at address {:#x}",
+    6: "read request withdrawn in cycle {}",
+    7: "write request withdrawn in cycle {}",
+    8: "write data withdrawn in cycle {}",
+}
+EVENT = np.dtype([("start", "<u8"), ("end", "<u8"), ("engine", "<u4"), ("tag", "<u4")])
+
+
+class MemoryRuleBroken(RuntimeError):
+    """The engine broke a rule of the native memory port or left the DRAM."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The DRAM behind the port: reads and writes share `bytes_per_cycle`; `stall` is the probability of back-pressure per cycle and channel."""
+
+    size: int = 1 << 28
+    bytes_per_cycle: int = 64
+    latency: int = 60
+    outstanding: int = 16
+    stall: float = 0.0
+    seed: int = 1
+
+    def __post_init__(self):
+        if not 1 <= self.outstanding <= 64:
+            raise ValueError(f"outstanding is {self.outstanding}, not 1..64")
+        if self.bytes_per_cycle < 1 or self.latency < 0 or not 0 <= self.stall < 1:
+            raise ValueError(f"impossible memory {self}")
+
+
+def _load(path):
+    library = ctypes.CDLL(str(path))
+    u, u64, p = ctypes.c_uint, ctypes.c_uint64, ctypes.c_void_p
+    for name, result, *arguments in (
+        ("new", p, u64), ("free", None, p), ("beat_bytes", u), ("dram", p, p), ("memory", None, p, u, u, u, u, u64), ("reset", None, p, u),
+        ("write32", None, p, u, u), ("read32", u, p, u), ("run", ctypes.c_int, p, u64), ("record", None, p, u), ("event_count", u64, p),
+        ("events", p, p), ("figure", u64, p, u),
+    ):  # fmt: skip
+        function = getattr(library, f"gc_{name}")
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+class SimBackend:
+    """The five calls of a back end on a library made by `gradcore.sim.build`.
+
+    `cycles_per_second` turns the timeout of `wait_irq` into a limit on simulated cycles, so that a hang is found after the same cycle on
+    every computer. While the clock runs the interpreter's lock is free: another Python thread can work beside it.
+    """
+
+    name = "sim"
+
+    def __init__(self, library, memory=Memory(), cycles_per_second=100_000):
+        self.memory, self.cycles_per_second = memory, cycles_per_second
+        self._lib = _load(library)
+        self._sim = self._lib.gc_new(memory.size)
+        if not self._sim:
+            raise MemoryError(f"no {memory.size} bytes for the simulated DRAM")
+        self.beat_bytes = self._lib.gc_beat_bytes()
+        self._lib.gc_memory(
+            self._sim, memory.bytes_per_cycle, memory.latency, memory.outstanding, int(memory.stall * 65536), memory.seed
+        )
+        pointer = ctypes.cast(self._lib.gc_dram(self._sim), ctypes.POINTER(ctypes.c_uint8))
+        self.dram = np.ctypeslib.as_array(pointer, (memory.size,))
+        self.reset()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """Free the simulation; views of its DRAM become invalid."""
+        if self._sim:
+            self.dram = None
+            self._lib.gc_free(self._sim)
+            self._sim = None
+
+    def reset(self, cycles=4):
+        """Hold `rst` for some cycles; the DRAM keeps its contents."""
+        self._lib.gc_reset(self._sim, cycles)
+
+    def read32(self, address):
+        return self._lib.gc_read32(self._sim, address)
+
+    def write32(self, address, value):
+        self._lib.gc_write32(self._sim, address, int(value) & 0xFFFFFFFF)
+
+    def mem_read(self, address, size):
+        self._check(address, size)
+        return self.dram[address : address + size].copy()
+
+    def mem_write(self, address, data):
+        if isinstance(data, (bytes, bytearray, memoryview)):
+            data = np.frombuffer(data, np.uint8)
+        data = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+        self._check(address, data.size)
+        self.dram[address : address + data.size] = data
+
+    def wait_irq(self, timeout=600.0):
+        """Run until the interrupt; False when `timeout` seconds of simulated clock went by without it."""
+        return self.run(int(timeout * self.cycles_per_second)) == IRQ
+
+    def run(self, cycles, chunk=200_000):
+        """Run up to `cycles` cycles; stop at the interrupt. Returns to Python now and then, so that Ctrl-C works."""
+        while True:
+            stop = self._lib.gc_run(self._sim, min(cycles, chunk))
+            if stop == ERROR:
+                raise MemoryRuleBroken(RULES[self._figure(3)].format(self._figure(4)))
+            cycles -= chunk
+            if stop == IRQ or cycles <= 0:
+                return stop
+
+    @property
+    def cycles(self):
+        return self._figure(0)
+
+    @property
+    def traffic(self):
+        """Beats read and written since the start."""
+        return self._figure(1), self._figure(2)
+
+    def record(self, capacity=1 << 16):
+        """Record up to `capacity` newest instruction events from now on; 0 stops and forgets."""
+        self._lib.gc_record(self._sim, capacity)
+        self._capacity = capacity
+
+    def events(self):
+        """Recorded events (start, end, engine, tag), oldest first, and the number of those overwritten."""
+        total = self._lib.gc_event_count(self._sim)
+        if not total:
+            return np.zeros(0, EVENT), 0
+        size = self._capacity
+        raw = np.ctypeslib.as_array(ctypes.cast(self._lib.gc_events(self._sim), ctypes.POINTER(ctypes.c_uint8)), (size * EVENT.itemsize,))
+        ring = raw.view(EVENT)
+        if total <= size:
+            return ring[:total].copy(), 0
+        return np.roll(ring, -(total % size)), total - size
+
+    def _figure(self, which):
+        return self._lib.gc_figure(self._sim, which)
+
+    def _check(self, address, size):
+        if address < 0 or size < 0 or address + size > self.memory.size:
+            raise ValueError(f"{size} bytes at {address:#x} are not inside the DRAM of {self.memory.size} bytes")
