@@ -32,9 +32,10 @@ module update_lane #(
     round_shift #(.IN_W(ACC_W), .OUT_W(GRAD_W), .SHIFT_W(6)) u_grad (
         .clk(clk), .s_x(s_grad), .s_shift(cfg_shift_g), .s_mode(cfg_mode), .s_rnd(s_rnd[0 +: 16]), .m_y(grad)
     );
-    wire signed [DW-1:0] mom;
+    wire [DW-1:0]        mom_in;
+    wire signed [DW-1:0] mom = mom_in & {DW{cfg_momentum}};
     wire [15:0]          mom_rnd;
-    delay_line #(.W(DW), .CYCLES(3)) u_mom (.clk(clk), .clear(1'b0), .s_data(s_mom), .m_data(mom));
+    delay_line #(.W(DW), .CYCLES(3)) u_mom (.clk(clk), .clear(1'b0), .s_data(s_mom), .m_data(mom_in));
     delay_line #(.W(16), .CYCLES(5)) u_mom_rnd (.clk(clk), .clear(1'b0), .s_data(s_rnd[16 +: 16]), .m_data(mom_rnd));
 
     // Momentum: products, difference, rounding; 5 cycles.
@@ -43,11 +44,11 @@ module update_lane #(
     reg signed [GRAD_W+15:0] step_q;
     reg signed [DW+15:0]     keep_q;
     reg signed [STEP_W-1:0]  change_q;
-    wire signed [STEP_W-1:0] keep_wide = keep_q;
-    wire signed [STEP_W-1:0] step_wide = step_q;
+    wire signed [STEP_W-1:0] keep_wide = {{(STEP_W-DW-16){keep_q[DW+15]}}, keep_q};
+    wire signed [STEP_W-1:0] step_wide = {{(STEP_W-GRAD_W-16){step_q[GRAD_W+15]}}, step_q};
     always @(posedge clk) begin
         step_q   <= lr * grad;
-        keep_q   <= cfg_momentum ? beta * mom : {(DW+16){1'b0}};
+        keep_q   <= beta * mom;
         change_q <= keep_wide - step_wide;
     end
     wire [DW-1:0] mom_new;
