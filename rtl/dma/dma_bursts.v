@@ -29,7 +29,7 @@ module dma_bursts #(
     localparam BEAT_LOG = $clog2(MEM_W/8);
     localparam PAGE_LOG = 12 - BEAT_LOG;           // log2 of the beats in 4 KiB
     localparam [PAGE_LOG:0] PAGE  = 1 << PAGE_LOG;
-    localparam [31:0]       LIMIT = MAX_BURST;
+    localparam [31:0]       LIMIT = MAX_BURST[31:0];
 
     generate
         if (MAX_BURST < 1 || MAX_BURST > 256 || (MAX_BURST & (MAX_BURST-1)) != 0) begin : g_illegal_burst

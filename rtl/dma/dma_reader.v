@@ -30,7 +30,7 @@ module dma_reader #(
     input  wire              m_ready,
     output wire [MEM_W-1:0]  m_data
 );
-    localparam [9:0] FULL = DEPTH;
+    localparam [9:0] FULL = DEPTH[9:0];
 
     generate
         if (DEPTH > 512) begin : g_illegal_size
@@ -49,10 +49,11 @@ module dma_reader #(
     wire          request = m_rreq_valid && m_rreq_ready;
     wire          pop     = m_valid && m_ready;
 
+    wire bursts_m_last_unused;
     dma_bursts #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .MAX_BURST(MAX_BURST)) u_bursts (
         .clk(clk), .rst(rst), .s_valid(s_valid), .s_ready(s_ready), .s_addr(s_addr), .s_run_beats(s_run_beats),
         .s_n1(s_n1), .s_stride1(s_stride1), .s_n2(s_n2), .s_stride2(s_stride2),
-        .m_valid(burst_valid), .m_ready(burst_ready), .m_addr(m_rreq_addr), .m_len(m_rreq_len), .m_last()
+        .m_valid(burst_valid), .m_ready(burst_ready), .m_addr(m_rreq_addr), .m_len(m_rreq_len), .m_last(bursts_m_last_unused)
     );
     assign m_rreq_valid = burst_valid && room;
     assign burst_ready  = m_rreq_ready && room;
@@ -62,10 +63,14 @@ module dma_reader #(
         if (rst) free_q <= FULL;
     end
 
+    wire beats_s_ready_unused;
+    wire [$clog2(DEPTH):0] beats_sts_level_unused;
     stream_fifo #(.WIDTH(MEM_W), .DEPTH(DEPTH)) u_beats (
-        .clk(clk), .rst(rst), .s_valid(s_rdat_valid), .s_ready(), .s_data(s_rdat_data),
-        .m_valid(m_valid), .m_ready(m_ready), .m_data(m_data), .sts_level()
+        .clk(clk), .rst(rst), .s_valid(s_rdat_valid), .s_ready(beats_s_ready_unused), .s_data(s_rdat_data),
+        .m_valid(m_valid), .m_ready(m_ready), .m_data(m_data), .sts_level(beats_sts_level_unused)
     );
+
+    wire _unused = &{1'b0, bursts_m_last_unused, beats_s_ready_unused, beats_sts_level_unused};
 endmodule
 
 `default_nettype wire

@@ -62,8 +62,9 @@ module mem_arbiter #(
         .clk(clk), .rst(rst), .s_request(s_rreq_valid & {READERS{r_room}}), .s_taken(m_rreq_valid && m_rreq_ready), .m_pick(r_pick)
     );
     one_hot_mux #(.N(READERS), .W(ADDR_W+8)) u_read_mux (.s_select(r_pick), .s_data(r_flat), .m_data({m_rreq_addr, m_rreq_len}));
+    wire read_owners_m_valid_unused;
     register_queue #(.WIDTH(READERS), .DEPTH(DEPTH)) u_read_owners (
-        .clk(clk), .rst(rst), .s_push(m_rreq_valid && m_rreq_ready), .s_data(r_pick), .m_room(r_room), .m_valid(),
+        .clk(clk), .rst(rst), .s_push(m_rreq_valid && m_rreq_ready), .s_data(r_pick), .m_room(r_room), .m_valid(read_owners_m_valid_unused),
         .s_pop(s_rdat_valid && s_rdat_last), .m_data(r_owner)
     );
     assign m_rreq_valid = |(r_pick & s_rreq_valid);
@@ -96,8 +97,9 @@ module mem_arbiter #(
     );
     one_hot_mux #(.N(WRITERS), .W(ADDR_W+8)) u_write_mux (.s_select(w_pick), .s_data(w_flat), .m_data({m_wreq_addr, m_wreq_len}));
     one_hot_mux #(.N(WRITERS), .W(MEM_W+MEM_W/8+1)) u_data_mux (.s_select(data_q), .s_data(d_flat), .m_data({m_wdat_last, m_wdat_strb, m_wdat_data}));
+    wire write_owners_m_valid_unused;
     register_queue #(.WIDTH(WRITERS), .DEPTH(DEPTH)) u_write_owners (
-        .clk(clk), .rst(rst), .s_push(m_wreq_valid && m_wreq_ready), .s_data(w_pick), .m_room(w_room), .m_valid(),
+        .clk(clk), .rst(rst), .s_push(m_wreq_valid && m_wreq_ready), .s_data(w_pick), .m_room(w_room), .m_valid(write_owners_m_valid_unused),
         .s_pop(s_wrsp_valid), .m_data(w_owner)
     );
     assign m_wreq_valid = |(w_pick & s_wreq_valid);
@@ -111,6 +113,8 @@ module mem_arbiter #(
         else if (data_end)                data_q <= {WRITERS{1'b0}};
         if (rst) data_q <= {WRITERS{1'b0}};
     end
+
+    wire _unused = &{1'b0, read_owners_m_valid_unused, write_owners_m_valid_unused};
 endmodule
 
 `default_nettype wire

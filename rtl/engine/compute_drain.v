@@ -27,7 +27,7 @@ module compute_drain #(
     output reg  [9*16-1:0]     m_config,       // half-words h0 h2 h3 h47 h48 h49 h50 h51 h52 of the instruction, h0 lowest
     output reg                 sts_busy
 );
-    localparam [COLS_LOG:0] SUM_INDEX = COLS;
+    localparam [COLS_LOG:0] SUM_INDEX = COLS[COLS_LOG:0];
     localparam [COLS_LOG:0] ONE       = 1;
 
     // Instructions in flight: issued, not yet drained.
@@ -82,10 +82,12 @@ module compute_drain #(
     wire [3:0]      restart;
     wire            nest_last;
     wire [4*16-1:0] index;
+    wire [3:0] loops_at_first_unused;
+    wire [3:0] loops_at_last_unused;
     loop_nest #(.LEVELS(4), .W(16)) u_loops (
         .clk(clk), .cfg_count(wu ? {h[24], h[29], h[28], h[25]} : {16'd1, h[27], h[26], h[24]}),
         .start(rst), .step(pass_end), .advance(advance), .restart(restart),
-        .at_first(), .at_last(), .last(nest_last), .index(index)
+        .at_first(loops_at_first_unused), .at_last(loops_at_last_unused), .last(nest_last), .index(index)
     );
     assign pop = pass_end && nest_last;
 
@@ -133,7 +135,7 @@ module compute_drain #(
         end
     end
 
-    wire _unused = &{1'b0, index[3*16 +: 16]};
+    wire _unused = &{1'b0, index[3*16 +: 16], loops_at_first_unused, loops_at_last_unused, advance[3], restart[3], by[15:12], bx[15:12]};
 endmodule
 
 `default_nettype wire

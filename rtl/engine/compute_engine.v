@@ -143,11 +143,14 @@ module compute_engine #(
     delay_line #(.W(STEP_W), .CYCLES(EXTRA)) u_extra (.clk(clk), .clear(rst),
         .s_data({valid_q, first_q, last_q, columns_q, sum_q, row_q, col_q}), .m_data(step));
 
+    wire array_m_valid_unused;
+    wire [COLS_LOG:0] array_m_index_unused;
+    wire array_m_last_unused;
     mac_array #(.GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .SUM_COLUMN(1)) u_array (
         .clk(clk), .rst(rst),
         .s_valid(step[STEP_W-1]), .s_first(step[STEP_W-2]), .s_last(step[STEP_W-3]), .s_columns(step[2*LANES*DW+1 +: COLS_LOG+1]),
         .s_sum(step[2*LANES*DW]), .s_row(step[LANES*DW +: LANES*DW]), .s_col(step[0 +: LANES*DW]),
-        .m_valid(), .m_index(), .m_last(), .m_acc(m_grad_acc)
+        .m_valid(array_m_valid_unused), .m_index(array_m_index_unused), .m_last(array_m_last_unused), .m_acc(m_grad_acc)
     );
 
     // The places of the columns are formed while the sums are still on their way.
@@ -181,6 +184,8 @@ module compute_engine #(
         .m_grad_valid(m_grad_valid), .m_grad_first(m_grad_first), .m_grad_addr(m_grad_addr),
         .m_written(m_written), .m_written_signal(m_written_signal), .clear_loss(clear_loss), .sts_loss(sts_loss)
     );
+
+    wire _unused = &{1'b0, array_m_valid_unused, array_m_index_unused, array_m_last_unused};
 endmodule
 
 `default_nettype wire

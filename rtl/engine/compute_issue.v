@@ -38,9 +38,9 @@ module compute_issue #(
     output wire                sts_step,
     output wire                sts_pad
 );
-    localparam [COLS_LOG:0] ALL_COLUMNS = COLS;
+    localparam [COLS_LOG:0] ALL_COLUMNS = COLS[COLS_LOG:0];
     localparam [COLS_LOG:0] ONE         = 1;
-    localparam [15:0]       ALL_STEPS   = COLS;
+    localparam [15:0]       ALL_STEPS   = COLS[15:0];
 
     // Fields of the instruction.
     wire [15:0] h [0:63];
@@ -186,6 +186,8 @@ module compute_issue #(
         m_valid        <= emit;
         if (rst) m_valid <= 1'b0;
     end
+
+    wire _unused = &{1'b0, at_first[0], at_last[2:1], index};
 endmodule
 
 `default_nettype wire

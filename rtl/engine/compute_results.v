@@ -71,9 +71,10 @@ module compute_results #(
         .clk(clk), .rst(rst), .s_valid(stochastic), .s_y0(s_gate[27:16]), .s_x0(s_gate[39:28]), .s_fold(s_gate[72+32 +: 2]),
         .s_image(s_config[8*16 +: 16]), .m_valid(coord_valid), .m_i(coord_i), .m_j(coord_j)
     );
+    wire random_m_valid_unused;
     position_random #(.GRID(GRID)) u_random (
         .clk(clk), .rst(rst), .s_valid(coord_valid), .s_seed(cfg_seed), .s_tag(tag_q), .s_k({16'd0, chan_q}),
-        .s_i(coord_i), .s_j(coord_j), .m_valid(), .m_rnd(rnd)
+        .s_i(coord_i), .s_j(coord_j), .m_valid(random_m_valid_unused), .m_rnd(rnd)
     );
 
     // The place of each word, delayed to its sums; the gate is asked for so that it comes in time.
@@ -142,6 +143,8 @@ module compute_results #(
     delay_line #(.W(1), .CYCLES(SETTLE)) u_settled (.clk(clk), .clear(rst), .s_data(at_valid && at_final), .m_data(settled));
     delay_line #(.W(5), .CYCLES(SETTLE)) u_signal (.clk(clk), .clear(1'b0), .s_data(at_config[14:10]), .m_data(m_written_signal));
     assign m_written = settled;
+
+    wire _unused = &{1'b0, random_m_valid_unused, early_h2, at_config, h2, h3};
 endmodule
 
 `default_nettype wire

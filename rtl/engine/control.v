@@ -59,14 +59,19 @@ module control #(
     localparam BEAT_BYTES = MEM_W/8;
     localparam BEATS_LOG  = 10 - $clog2(MEM_W);    // log2 of the beats of one instruction
     localparam COUNTERS   = 51;
-    localparam [7:0] GRID_8 = GRID;
-    localparam [7:0] COLS_8 = COLS;
-    localparam [7:0] DW_8   = DW;
-    localparam [7:0] BEAT_8 = $clog2(BEAT_BYTES);
-    localparam [7:0] ACT_8  = $clog2(ACT_DEPTH);
-    localparam [7:0] WGT_8  = $clog2(WGT_DEPTH);
-    localparam [7:0] GRAD_8 = $clog2(GRAD_DEPTH);
-    localparam [7:0] GATE_8 = $clog2(GATE_DEPTH);
+    localparam [7:0] GRID_8 = GRID[7:0];
+    localparam [7:0] COLS_8 = COLS[7:0];
+    localparam [7:0] DW_8   = DW[7:0];
+    localparam BEAT_LOG = $clog2(BEAT_BYTES);
+    localparam ACT_LOG  = $clog2(ACT_DEPTH);
+    localparam WGT_LOG  = $clog2(WGT_DEPTH);
+    localparam GRAD_LOG = $clog2(GRAD_DEPTH);
+    localparam GATE_LOG = $clog2(GATE_DEPTH);
+    localparam [7:0] BEAT_8 = BEAT_LOG[7:0];
+    localparam [7:0] ACT_8  = ACT_LOG[7:0];
+    localparam [7:0] WGT_8  = WGT_LOG[7:0];
+    localparam [7:0] GRAD_8 = GRAD_LOG[7:0];
+    localparam [7:0] GATE_8 = GATE_LOG[7:0];
 
     // ---- Registers and program state
     reg               running_q;
@@ -125,10 +130,12 @@ module control #(
             wire [1023:0] head;
             wire          room = (e == COMPUTE) ? s_compute_room : 1'b1;
 
+            wire [2:0] queue_sts_level_unused;
             stream_fifo #(.WIDTH(1024), .DEPTH(4)) u_queue (
                 .clk(clk), .rst(rst), .s_valid(queue_valid[e]), .s_ready(queue_ready[e]), .s_data(queue_data),
-                .m_valid(head_valid), .m_ready(head_ready && room), .m_data(head), .sts_level()
+                .m_valid(head_valid), .m_ready(head_ready && room), .m_data(head), .sts_level(queue_sts_level_unused)
             );
+            wire _unused = &{1'b0, queue_sts_level_unused};
             instruction_gate #(.INSTR_W(1024), .PRODUCERS(PRODUCERS)) u_gate (
                 .clk(clk), .rst(rst), .s_valid(head_valid && room), .s_ready(head_ready), .s_instruction(head),
                 .s_available(available[e*PRODUCERS +: PRODUCERS]), .m_take(take[e*PRODUCERS +: PRODUCERS]),
@@ -150,10 +157,11 @@ module control #(
     wire [9:0] signal_loaded;
     delay_line #(.W(10), .CYCLES(8)) u_loaded (.clk(clk), .clear(rst), .s_data({signal_wload, signal_load}), .m_data(signal_loaded));
 
+    wire tokens_sts_overflow_unused;
     token_matrix #(.PRODUCERS(PRODUCERS), .CONSUMERS(ENGINES)) u_tokens (
         .clk(clk), .rst(rst || start),
         .s_signal({signal_update, signal_store, signal_write, signal_read, signal_loaded}),
-        .s_take(take), .m_available(available), .sts_overflow()
+        .s_take(take), .m_available(available), .sts_overflow(tokens_sts_overflow_unused)
     );
 
     // ---- End of program: compute instructions stay open until their results are written
@@ -183,6 +191,8 @@ module control #(
         .clk(clk), .clear(start), .s_event(running_q ? events : {COUNTERS{1'b0}}),
         .s_read(s_reg_read && |s_reg_addr[11:8]), .s_high(s_reg_addr[2]), .s_index({~s_reg_addr[8], s_reg_addr[7:3]}), .m_data(counter_data)
     );
+
+    wire _unused = &{1'b0, tokens_sts_overflow_unused};
 endmodule
 
 `default_nettype wire

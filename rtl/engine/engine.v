@@ -185,11 +185,12 @@ module engine #(
         .s_rdat_valid(rdat_valid[2]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
         .m_wr_valid(wgt_wr_valid), .m_wr_addr(wgt_wr_addr), .m_wr_rot(wgt_wr_rot), .m_wr_data(wgt_wr_data)
     );
+    wire weights_m_rd_valid_unused;
     weight_buffer #(.COLS(COLS), .DW(DW), .DEPTH(WGT_DEPTH), .LATENCY(READ)) u_weights (
         .clk(clk), .rst(rst),
         .s_wr_valid(wgt_wr_valid), .s_wr_addr(wgt_wr_addr[$clog2(WGT_DEPTH)-1:0]), .s_wr_rot(wgt_wr_rot), .s_wr_data(wgt_wr_data),
         .s_rd_valid(wgt_rd_valid), .s_rd_addr(wgt_rd_addr[$clog2(WGT_DEPTH)-1:0]), .s_rd_rot(wgt_rd_rot), .s_rd_ramp(wgt_rd_ramp),
-        .m_rd_valid(), .m_rd_data(wgt_rd_data)
+        .m_rd_valid(weights_m_rd_valid_unused), .m_rd_data(wgt_rd_data)
     );
 
     // ---- Compute
@@ -217,6 +218,7 @@ module engine #(
     wire [15:0]         grad_addr;
     wire [LANES*ACC_W-1:0] grad_acc;
 
+    wire compute_sts_draining_unused;
     compute_engine #(.GRID(GRID), .COLS(COLS), .COLS_LOG(COLS_LOG), .DW(DW), .ACC_W(ACC_W), .ACCESS_W(ACCESS_W), .READ(READ)) u_compute (
         .clk(clk), .rst(rst), .start(starts[COMPUTE]), .m_room(compute_room), .s_instruction(instruction[COMPUTE*1024 +: 1024]), .cfg_seed(seed),
         .m_done(done[COMPUTE]), .m_read(read_done), .m_read_signal(read_signal), .m_written(written), .m_written_signal(written_signal),
@@ -228,7 +230,7 @@ module engine #(
         .m_gate_rd_valid(cmp_gate_rd_valid), .m_gate_rd_access(cmp_gate_rd_access), .s_gate_rd_data(gate_rd_data),
         .m_gate_wr_valid(cmp_gate_wr_valid), .m_gate_wr_access(cmp_gate_wr_access), .m_gate_wr_data(cmp_gate_wr_data),
         .m_grad_valid(grad_valid), .m_grad_first(grad_first), .m_grad_addr(grad_addr), .m_grad_acc(grad_acc),
-        .clear_loss(program_start), .sts_loss(loss), .sts_step(step), .sts_pad(pad), .sts_draining()
+        .clear_loss(program_start), .sts_loss(loss), .sts_step(step), .sts_pad(pad), .sts_draining(compute_sts_draining_unused)
     );
 
     // ---- Operand buffers 0 and 1: read by compute and store, written by compute and load
@@ -278,11 +280,12 @@ module engine #(
     wire                  upd_grad_back;
     wire [COLS*ACC_W-1:0] upd_grad_data;
 
+    wire gradients_sts_idle_unused;
     gradient_buffer #(.GRID(GRID), .COLS(COLS), .ACC_W(ACC_W), .DEPTH(GRAD_DEPTH)) u_gradients (
         .clk(clk), .rst(rst), .s_clear(program_start),
         .s_valid(grad_valid), .s_addr(grad_addr[$clog2(GRAD_DEPTH)-1:0]), .s_first(grad_first), .s_acc(grad_acc),
         .s_rd_valid(upd_grad_valid), .s_rd_ready(upd_grad_ready), .s_rd_addr(upd_grad_addr[$clog2(GRAD_DEPTH)-1:0]),
-        .m_rd_valid(upd_grad_back), .m_rd_data(upd_grad_data), .sts_idle(), .sts_overflow(overflow)
+        .m_rd_valid(upd_grad_back), .m_rd_data(upd_grad_data), .sts_idle(gradients_sts_idle_unused), .sts_overflow(overflow)
     );
     update_engine #(.COLS(COLS), .DW(DW), .ACC_W(ACC_W), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_update (
         .clk(clk), .rst(rst), .start(starts[UPDATE]), .s_instruction(instruction[UPDATE*1024 +: 1024]), .cfg_base(base), .cfg_seed(seed), .m_done(done[UPDATE]),
@@ -300,6 +303,8 @@ module engine #(
             assign sts_tag[i*11 +: 11] = instruction[i*1024 + 21 +: 11];
         end
     endgenerate
+
+    wire _unused = &{1'b0, weights_m_rd_valid_unused, compute_sts_draining_unused, gradients_sts_idle_unused, load_wr_select[3], wgt_wr_addr, wgt_rd_addr, grad_addr, upd_grad_addr};
 endmodule
 
 `default_nettype wire

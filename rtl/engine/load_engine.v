@@ -74,6 +74,7 @@ module load_engine #(
     wire             ask  = m_gate_valid && m_gate_ready;
     wire             used = gate_valid && gate_ready;
 
+    wire gate_walker_m_last_unused;
     vector_walker #(.AW(16)) u_gate_walker (
         .clk(clk), .rst(rst), .start(start && scale), .cfg_upsample(upsample), .cfg_fold(fold),
         .cfg_n_b(s_instruction[14*16 +: 16]), .cfg_n_y(s_instruction[15*16 +: 16]),
@@ -82,7 +83,7 @@ module load_engine #(
         .cfg_stride_y(s_instruction[20*16 +: 16]), .cfg_stride_x(s_instruction[21*16 +: 16]),
         .cfg_stride_qy(s_instruction[22*16 +: 16]), .cfg_stride_qx(s_instruction[23*16 +: 16]),
         .m_valid(walk_valid), .m_ready(m_gate_ready && |credit_q),
-        .m_addr(walk_addr), .m_y0(walk_y0), .m_x0(walk_x0), .m_chan(walk_chan), .m_last()
+        .m_addr(walk_addr), .m_y0(walk_y0), .m_x0(walk_x0), .m_chan(walk_chan), .m_last(gate_walker_m_last_unused)
     );
     natural_access u_gate_access (.s_addr(walk_addr), .s_y0(walk_y0), .s_x0(walk_x0), .s_chan(walk_chan), .s_fold(fold), .m_access(m_gate_access));
     assign m_gate_valid = walk_valid && |credit_q;
@@ -93,10 +94,12 @@ module load_engine #(
         if (rst) credit_q <= GATE_CREDIT;
     end
 
+    wire gates_s_ready_unused;
+    wire [4:0] gates_sts_level_unused;
     stream_fifo #(.WIDTH(LANES), .DEPTH(GATE_CREDIT)) u_gates (
         .clk(clk), .rst(rst),
-        .s_valid(s_gate_valid), .s_ready(), .s_data(s_gate_data),
-        .m_valid(gate_valid), .m_ready(gate_ready), .m_data(gate_data), .sts_level()
+        .s_valid(s_gate_valid), .s_ready(gates_s_ready_unused), .s_data(s_gate_data),
+        .m_valid(gate_valid), .m_ready(gate_ready), .m_data(gate_data), .sts_level(gates_sts_level_unused)
     );
 
     // Up-sampling and scaling, joined with the place of each word.
@@ -131,7 +134,7 @@ module load_engine #(
     assign m_wr_buffer = h2[1:0];
     assign m_done      = m_wr_valid && m_wr_ready && place_last;
 
-    wire _unused = &{1'b0, h2[15:8]};
+    wire _unused = &{1'b0, h2[15:8], gate_walker_m_last_unused, gates_s_ready_unused, gates_sts_level_unused};
 endmodule
 
 `default_nettype wire

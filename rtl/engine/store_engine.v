@@ -75,10 +75,12 @@ module store_engine #(
         if (rst) credit_q <= CREDIT;
     end
 
+    wire words_s_ready_unused;
+    wire [4:0] words_sts_level_unused;
     stream_fifo #(.WIDTH(LANES*DW), .DEPTH(CREDIT)) u_words (
         .clk(clk), .rst(rst),
-        .s_valid(s_rd_valid), .s_ready(), .s_data(s_rd_data),
-        .m_valid(word_valid), .m_ready(word_ready), .m_data(word_data), .sts_level()
+        .s_valid(s_rd_valid), .s_ready(words_s_ready_unused), .s_data(s_rd_data),
+        .m_valid(word_valid), .m_ready(word_ready), .m_data(word_data), .sts_level(words_sts_level_unused)
     );
 
     word_writer #(.LANES(LANES), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_writer (
@@ -90,7 +92,7 @@ module store_engine #(
         .m_wdat_last(m_wdat_last), .s_wrsp_valid(s_wrsp_valid)
     );
 
-    wire _unused = &{1'b0, walk_last};
+    wire _unused = &{1'b0, walk_last, words_s_ready_unused, words_sts_level_unused};
 endmodule
 
 `default_nettype wire

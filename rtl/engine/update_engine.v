@@ -82,10 +82,12 @@ module update_engine #(
         end
     end
 
+    wire grads_s_ready_unused;
+    wire [4:0] grads_sts_level_unused;
     stream_fifo #(.WIDTH(COLS*ACC_W), .DEPTH(CREDIT)) u_grads (
         .clk(clk), .rst(rst),
-        .s_valid(s_grad_valid), .s_ready(), .s_data(s_grad_data),
-        .m_valid(grad_valid), .m_ready(used), .m_data(grad_data), .sts_level()
+        .s_valid(s_grad_valid), .s_ready(grads_s_ready_unused), .s_data(s_grad_data),
+        .m_valid(grad_valid), .m_ready(used), .m_data(grad_data), .sts_level(grads_sts_level_unused)
     );
 
     // Weight and momentum streams, both ways.
@@ -127,9 +129,14 @@ module update_engine #(
 
     // Row keys and output maps for stochastic rounding.
     wire [31:0] index;
+    wire [1:0] loops_advance_unused;
+    wire [1:0] loops_restart_unused;
+    wire [1:0] loops_at_first_unused;
+    wire [1:0] loops_at_last_unused;
+    wire loops_last_unused;
     loop_nest #(.LEVELS(2), .W(16)) u_loops (
         .clk(clk), .cfg_count({s_instruction[15*16 +: 16], s_instruction[14*16 +: 16]}),
-        .start(start), .step(used), .advance(), .restart(), .at_first(), .at_last(), .last(), .index(index)
+        .start(start), .step(used), .advance(loops_advance_unused), .restart(loops_restart_unused), .at_first(loops_at_first_unused), .at_last(loops_at_last_unused), .last(loops_last_unused), .index(index)
     );
 
     assign row_valid = grad_valid && in_valid[0] && (in_valid[1] || !momentum);
@@ -155,7 +162,7 @@ module update_engine #(
     end
     assign m_done = (|open_q) && ~(|(open_q & ~writer_done));
 
-    wire _unused = &{1'b0, h19[15]};
+    wire _unused = &{1'b0, h19[15], grads_s_ready_unused, grads_sts_level_unused, loops_advance_unused, loops_restart_unused, loops_at_first_unused, loops_at_last_unused, loops_last_unused, s_instruction[11*16 +: 3*16]};
 endmodule
 
 `default_nettype wire

@@ -38,11 +38,13 @@ module vector_walker #(
     wire [5:0]    restart;
     wire [6*16-1:0] index;
 
+    wire [5:0] loops_at_first_unused;
+    wire [5:0] loops_at_last_unused;
     loop_nest #(.LEVELS(6), .W(16)) u_loops (
         .clk(clk),
         .cfg_count({n_q, n_q, cfg_n_c, cfg_n_x, cfg_n_y, cfg_n_b}),
         .start(start), .step(step),
-        .advance(advance), .restart(restart), .at_first(), .at_last(), .last(m_last), .index(index)
+        .advance(advance), .restart(restart), .at_first(loops_at_first_unused), .at_last(loops_at_last_unused), .last(m_last), .index(index)
     );
 
     wire [6*AW-1:0] stride = {cfg_stride_qx, cfg_stride_qy, {{(AW-1){1'b0}}, 1'b1}, cfg_stride_x, cfg_stride_y, cfg_stride_b};
@@ -69,7 +71,7 @@ module vector_walker #(
         if (rst)                  m_valid <= 1'b0;
     end
 
-    wire _unused = &{1'b0, index[0 +: 16], index[1*16+12 +: 4], index[2*16+12 +: 4], index[4*16 +: 32]};
+    wire _unused = &{1'b0, index[0 +: 16], index[1*16+12 +: 4], index[2*16+12 +: 4], index[4*16 +: 32], loops_at_first_unused, loops_at_last_unused};
 endmodule
 
 `default_nettype wire

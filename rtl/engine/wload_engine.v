@@ -41,9 +41,13 @@ module wload_engine #(
         .m_valid(m_wr_valid), .m_ready(1'b1), .m_data(m_wr_data)
     );
 
+    wire [1:0] loops_advance_unused;
+    wire [1:0] loops_restart_unused;
+    wire [1:0] loops_at_first_unused;
+    wire [1:0] loops_at_last_unused;
     loop_nest #(.LEVELS(2), .W(16)) u_loops (
         .clk(clk), .cfg_count({s_instruction[15*16 +: 16], s_instruction[14*16 +: 16]}),
-        .start(start), .step(m_wr_valid), .advance(), .restart(), .at_first(), .at_last(), .last(last), .index(index)
+        .start(start), .step(m_wr_valid), .advance(loops_advance_unused), .restart(loops_restart_unused), .at_first(loops_at_first_unused), .at_last(loops_at_last_unused), .last(last), .index(index)
     );
 
     always @(posedge clk)
@@ -54,7 +58,7 @@ module wload_engine #(
     assign m_wr_rot  = index[16 +: COLS_LOG];
     assign m_done    = m_wr_valid && last;
 
-    wire _unused = &{1'b0, index};
+    wire _unused = &{1'b0, index, loops_advance_unused, loops_restart_unused, loops_at_first_unused, loops_at_last_unused};
 endmodule
 
 `default_nettype wire

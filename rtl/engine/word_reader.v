@@ -56,11 +56,13 @@ module word_reader #(
     genvar i;
     generate
         if (WORD_W >= MEM_W) begin : g_wide
+            wire pack_m_last_unused;
+            wire [$clog2(WORD_W/MEM_W):0] pack_m_words_unused;
             stream_upsize #(.WIDTH(MEM_W), .RATIO(WORD_W/MEM_W)) u_pack (
                 .clk(clk), .rst(rst), .s_valid(beat_valid), .s_ready(beat_ready), .s_last(1'b0), .s_data(beat_data),
-                .m_valid(m_valid), .m_ready(m_ready), .m_last(), .m_words(), .m_data(word)
+                .m_valid(m_valid), .m_ready(m_ready), .m_last(pack_m_last_unused), .m_words(pack_m_words_unused), .m_data(word)
             );
-            wire _unused = &{1'b0, last};
+            wire _unused = &{1'b0, last, pack_m_last_unused, pack_m_words_unused};
         end else begin : g_narrow
             stream_downsize #(.WIDTH(WORD_W), .RATIO(MEM_W/WORD_W)) u_unpack (
                 .clk(clk), .rst(rst), .s_valid(beat_valid), .s_ready(beat_ready), .s_data(beat_data),

@@ -52,9 +52,12 @@ module word_writer #(
     genvar i;
     generate
         for (i = 0; i < LANES; i = i + 1) begin : g_lane
-            wire signed [DW-1:0] value    = s_data[i*DW +: DW];
-            wire signed [EW-1:0] extended = value;
-            assign word[i*EW +: EW] = extended;
+            wire [DW-1:0] value = s_data[i*DW +: DW];
+            if (EW > DW) begin : g_extend
+                assign word[i*EW +: EW] = {{(EW-DW){value[DW-1]}}, value};
+            end else begin : g_same
+                assign word[i*EW +: EW] = value;
+            end
         end
         if (WORD_W >= MEM_W) begin : g_wide
             stream_downsize #(.WIDTH(MEM_W), .RATIO(WORD_W/MEM_W)) u_unpack (
@@ -63,10 +66,13 @@ module word_writer #(
             );
             wire _unused = &{1'b0, last};
         end else begin : g_narrow
+            wire pack_m_last_unused;
+            wire [$clog2(MEM_W/WORD_W):0] pack_m_words_unused;
             stream_upsize #(.WIDTH(WORD_W), .RATIO(MEM_W/WORD_W)) u_pack (
                 .clk(clk), .rst(rst), .s_valid(s_valid), .s_ready(s_ready), .s_last(last), .s_data(word),
-                .m_valid(beat_valid), .m_ready(beat_ready), .m_last(), .m_words(), .m_data(beat_data)
+                .m_valid(beat_valid), .m_ready(beat_ready), .m_last(pack_m_last_unused), .m_words(pack_m_words_unused), .m_data(beat_data)
             );
+            wire _unused = &{1'b0, pack_m_last_unused, pack_m_words_unused};
         end
     endgenerate
 

@@ -21,7 +21,7 @@ module column_counter #(
     output wire               m_last
 );
     localparam [INDEX_W-1:0] ONE = 1;
-    localparam [INDEX_W-1:0] SUM = COLS;
+    localparam [INDEX_W-1:0] SUM = COLS[INDEX_W-1:0];
 
     // The step's way through operand and product registers.
     reg               step_q;

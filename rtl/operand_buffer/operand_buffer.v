@@ -87,12 +87,13 @@ module operand_buffer #(
     wire [LANES*(DW+1)-1:0] wr_banks;
     reg  [2:0]          wr_valid_q;
 
+    wire [GRID-1:0] wr_address_m_chan_mask_unused;
     skew_address #(.GRID(GRID), .AW(AW), .CHANNEL_R(1)) u_wr_address (
         .clk(clk), .s_valid(s_wr_valid), .s_addr(s_wr_addr), .s_y0(s_wr_y0), .s_x0(s_wr_x0), .s_dy(s_wr_dy), .s_dx(s_wr_dx),
         .s_chan(s_wr_chan), .s_fold_a(s_wr_fold_a), .s_fold_s(s_wr_fold_s), .s_stride_y(s_wr_stride_y), .s_stride_x(s_wr_stride_x),
         .s_rot_y(s_wr_rot_y), .s_rot_x(s_wr_rot_x), .s_height(s_wr_height), .s_width(s_wr_width),
         .s_channel(1'b0), .s_step({LOG{1'b0}}), .s_channels(16'd0),
-        .m_valid(wr_valid), .m_rot_y(wr_rot_y), .m_rot_x(wr_rot_x), .m_row_mask(wr_row_mask), .m_col_mask(wr_col_mask), .m_chan_mask(),
+        .m_valid(wr_valid), .m_rot_y(wr_rot_y), .m_rot_x(wr_rot_x), .m_row_mask(wr_row_mask), .m_col_mask(wr_col_mask), .m_chan_mask(wr_address_m_chan_mask_unused),
         .m_bank_addr(wr_bank_addr)
     );
     always @(posedge clk) begin
@@ -173,7 +174,7 @@ module operand_buffer #(
     assign m_rd_valid = rd_valid_q[6];
     assign m_rd_user  = user_q[6];
 
-    wire _unused = &{1'b0, turn_mask_unused, mask_rot_unused};
+    wire _unused = &{1'b0, turn_mask_unused, mask_rot_unused, wr_address_m_chan_mask_unused, rd_valid};
 endmodule
 
 `default_nettype wire

@@ -39,7 +39,8 @@ module skew_address #(
 );
     localparam LOG  = $clog2(GRID);
     localparam COLS = GRID*CHANNEL_R;
-    localparam [2:0] LOW = GRID - 1;
+    localparam LOW_BITS = GRID - 1;
+    localparam [2:0] LOW = LOW_BITS[2:0];
 
     wire [2:0] pixel = 3'b111 >> (2'd3 - s_fold_a);       // mask of the pixel bits of a lane number
     wire [5:0] step  = {{(6-$clog2(COLS)){1'b0}}, s_step};
@@ -89,8 +90,10 @@ module skew_address #(
         end
         for (i = 0; i < GRID; i = i + 1) begin : g_line
             localparam [2:0]     I         = i;
-            localparam [2:0]     GROUP_ROW = (i / CHANNEL_R) * CHANNEL_R;
-            localparam [AW-1:0]  ROW_CHAN  = GRID * (i % CHANNEL_R);
+            localparam FIRST_ROW  = (i / CHANNEL_R) * CHANNEL_R;
+            localparam FIRST_CHAN = GRID * (i % CHANNEL_R);
+            localparam [2:0]     GROUP_ROW = FIRST_ROW[2:0];
+            localparam [AW-1:0]  ROW_CHAN  = FIRST_CHAN[AW-1:0];
             localparam [AW-1:0]  COL_CHAN  = i;
             localparam [LOG-1:0] BANK      = i;
 

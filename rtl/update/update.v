@@ -81,10 +81,14 @@ module update #(
         end
     endgenerate
 
+    wire rows_s_ready_unused;
+    wire [5:0] rows_sts_level_unused;
     stream_fifo #(.WIDTH(2*COLS*DW), .DEPTH(CREDIT)) u_rows (
-        .clk(clk), .rst(rst), .s_valid(done), .s_ready(), .s_data({mom, wgt}),
-        .m_valid(m_valid), .m_ready(m_ready), .m_data({m_mom, m_wgt}), .sts_level()
+        .clk(clk), .rst(rst), .s_valid(done), .s_ready(rows_s_ready_unused), .s_data({mom, wgt}),
+        .m_valid(m_valid), .m_ready(m_ready), .m_data({m_mom, m_wgt}), .sts_level(rows_sts_level_unused)
     );
+
+    wire _unused = &{1'b0, rows_s_ready_unused, rows_sts_level_unused};
 endmodule
 
 `default_nettype wire
