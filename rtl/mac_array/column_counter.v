@@ -6,9 +6,8 @@
 `default_nettype none
 
 module column_counter #(
-    parameter COLS    = 16,  // a power of two
-    parameter INDEX_W = 5,   // log2(COLS) + 1
-    parameter LEVELS  = 2
+    parameter INDEX_W = 5,  // log2(COLS) + 1
+    parameter LEVELS  = 2   // ceil(log4(COLS))
 ) (
     input  wire               clk,
     input  wire               rst,
@@ -21,7 +20,7 @@ module column_counter #(
     output wire               m_last
 );
     localparam [INDEX_W-1:0] ONE = 1;
-    localparam [INDEX_W-1:0] SUM = COLS[INDEX_W-1:0];
+    localparam [INDEX_W-1:0] SUM = {1'b1, {(INDEX_W-1){1'b0}}};
 
     // The step's way through operand and product registers.
     reg               step_q;

@@ -162,7 +162,6 @@ module mac_array #(
     wire [INDEX_W-1:0] due;
 
     column_counter #(
-        .COLS   (COLS),
         .INDEX_W(INDEX_W),
         .LEVELS (LEVELS)
     ) u_counter (
@@ -178,9 +177,8 @@ module mac_array #(
     );
 
     column_select #(
-        .N      (COLS),
-        .INDEX_W(INDEX_W),
-        .W      (SUMS_W)
+        .N(COLS),
+        .W(SUMS_W)
     ) u_select (
         .clk    (clk),
         .s_index(due),

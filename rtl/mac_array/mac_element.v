@@ -20,7 +20,7 @@ module mac_element #(
     reg signed [DW-1:0]   row_q;
     reg signed [DW-1:0]   col_q;
     reg signed [2*DW-1:0] product_q;
-    reg        [ACC_W-1:0] acc_q;
+    reg [ACC_W-1:0]       acc_q;
 
     // Clearing the addend keeps one adder; selecting between sum and product would not fit into the DSP block.
     wire [ACC_W-1:0] addend  = first ? {ACC_W{1'b0}} : acc_q;
@@ -28,8 +28,8 @@ module mac_element #(
 
     always @(posedge clk) begin
         if (take) begin
-            row_q <= s_row;
-            col_q <= s_col;
+            row_q <= $signed(s_row);
+            col_q <= $signed(s_col);
         end
         product_q <= row_q * col_q;
         if (add)
