@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data sets as arrays: the handwritten digits of scikit-learn, any .npz file, and their way into the input format."""
 
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,16 +64,17 @@ def load_npz(file) -> Dataset:
     Unsigned 8-bit images become 0..1, all others are taken as they are. Raises DataError with file and key.
     """
     try:
-        with np.load(Path(file), allow_pickle=False) as archive:
-            if not hasattr(archive, "files"):
-                raise DataError(file, "", "is not a .npz archive")
+        archive = np.load(Path(file), allow_pickle=False)
+        if isinstance(archive, np.ndarray):
+            raise DataError(file, "", "is not a .npz archive")
+        with archive:
             for key in KEYS:
                 if key not in archive.files:
                     raise DataError(file, key, f"is missing; the file has {', '.join(archive.files) or 'nothing'}")
             arrays = {key: _read(archive, file, key) for key in KEYS}
     except DataError:
         raise
-    except (OSError, ValueError, EOFError, AttributeError, TypeError) as error:
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise DataError(file, "", f"cannot be read: {error}") from error
     for part in ("train", "test"):
         images, labels = _images(file, f"x_{part}", arrays[f"x_{part}"]), _labels(file, f"y_{part}", arrays[f"y_{part}"])

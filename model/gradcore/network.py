@@ -18,6 +18,7 @@ from gradcore.loss import LOSSES, loss_shift
 OPTIMISERS = ("sgd", "momentum")
 LAYER_FORMATS = ("act", "weight", "bias", "delta", "momentum", "bias_momentum")
 KERNEL_MAX, SIZE_MAX, MAPS_MAX, IMAGES_MAX, DENSE_MAX = 11, 1024, 4096, 65535, 128
+LR_MIN = 64   # smallest lr_m: below it the learning rate would be wrong by more than 1 %
 GUARD = 4     # bits by which the scaled gradient is wanted to be finer than the momentum's last bit
 
 
@@ -280,21 +281,22 @@ class Network:
         _within(where, fv, fw, fw + 15, f"shift_w = {fv - fw} is outside 0..15")
         _within(where, fv, FRAC_MIN, FRAC_MAX, f"{fv} is outside {FRAC_MIN}..{FRAC_MAX}")
         rate, beta = self.learning_rate / self.minibatch, self.momentum if self.optimiser == "momentum" else 0.0
-        best = None
-        for shift_v in range(32):
+        best, shifts = None, [s for s in range(32) if round(beta * 2 ** s) <= COEF_MAX and abs(round(beta * 2 ** s) * 2.0 ** -s - beta) < 2 ** -8]
+        for shift_v in shifts:
             beta_m = round(beta * 2 ** shift_v)
             for shift_g in range(ACC_W):
                 frac_g = grad_frac - shift_g
                 lr_m = math.floor(rate * 2.0 ** (fv + shift_v - frac_g) + 0.5)
-                if beta_m > COEF_MAX or not 1 <= lr_m <= COEF_MAX:
+                if not LR_MIN <= lr_m <= COEF_MAX:
                     continue
                 guard = shift_v - lr_m.bit_length() + 1
                 key = (guard <= self.data_width // 2, min(guard, GUARD), lr_m.bit_length(), shift_v, -shift_g)
                 if best is None or key > best[0]:
                     best = key, UpdateParameters(lr_m, beta_m, shift_g, shift_v, fv - fw, fv, frac_g)
         if best is None:
-            raise NetworkError("learning_rate", f"no shifts represent {self.learning_rate} with a momentum of {fv} and a gradient of "
-                               f"{grad_frac} fraction bits", f"{self.minibatch * 2.0 ** min(14, grad_frac - fv):g}")
+            low, high = (m * 2.0 ** (grad_frac - g - fv - s) for m, g, s in ((LR_MIN, ACC_W - 1, shifts[-1]), (COEF_MAX, 0, shifts[0])))
+            raise NetworkError("learning_rate", f"no shifts represent {self.learning_rate:g} with a momentum of {fv} and a gradient of "
+                               f"{grad_frac} fraction bits", f"{self.minibatch * min(max(rate, low), high):g}")
         return best[1]
 
 
@@ -384,9 +386,8 @@ def _text(where, value):
 
 def _choice(where, value, choices):
     if not isinstance(value, str) or value not in choices:
-        close = difflib.get_close_matches(str(value), list(choices), 1, 0.4)
-        raise NetworkError(where, f"{value!r} is not supported" if value is not None else "is missing",
-                           close[0] if close else "one of " + ", ".join(choices))
+        close = difflib.get_close_matches(value, list(choices), 1, 0.4) if isinstance(value, str) else []
+        raise NetworkError(where, f"{value!r} is not supported" if value is not None else "is missing", close[0] if close else "one of " + ", ".join(choices))
 
 
 def _integer(where, value, low, high):

@@ -72,11 +72,11 @@ def test_float_gradients_by_finite_differences(loss, layer, rng):
         for key in ("weight", "bias")[:1 + p.bias]:
             for index in list(np.ndindex(state[key].shape))[::5]:
                 kept, values = state[key][index], []
-                for change in (1e-5, -1e-5):
+                for change in (1e-7, -1e-7):
                     state[key][index] = kept + change
                     values.append(trainer.gradients(x, labels))
                 state[key][index] = kept
-                assert (values[0] - values[1]) / 2e-5 == pytest.approx(gradients[key][index], rel=1e-4, abs=1e-3)
+                assert (values[0] - values[1]) / 2e-7 == pytest.approx(gradients[key][index], rel=1e-4, abs=1e-3)
 
 
 def test_loss_shift_and_targets(rng):
