@@ -3,8 +3,10 @@
 
 import json
 
-ENGINES = ("load", "wload", "compute", "store", "update")
-PRODUCERS = ("load", "wload", "compute_read", "compute_written", "store", "update")
+import numpy as np
+
+from gradcore.isa import ENGINES, PRODUCERS
+
 COLOURS = {"load": "#4477aa", "wload": "#66ccee", "compute": "#228833", "store": "#ccbb44", "update": "#ee6677"}
 
 
@@ -98,3 +100,89 @@ def timeline_picture(path, events, title="one minibatch"):
     axis.set_title(title)
     figure.savefig(path, dpi=120)
     plt.close(figure)
+
+
+def failed(found):
+    """True when a report holds a failed check."""
+    return bool(found["weights_equal"] is False or found.get("differing_outputs") or found.get("unaccounted_cycles"))
+
+
+def _percent(value):
+    return "-" if value is None else f"{100 * value:.2f} %"
+
+
+def epoch_line(entry, epochs):
+    """One line for a finished epoch."""
+    equal = {True: ", weights equal", False: ", WEIGHTS DIFFER", None: ""}[entry["weights_equal"]]
+    float32 = f" (float32 {_percent(entry['float32_test_accuracy'])})" if "float32_test_accuracy" in entry else ""
+    return f"epoch {entry['epoch']}/{epochs}: loss {entry['loss']:.5f}, test accuracy {_percent(entry['test_accuracy'])}{float32}{equal}"
+
+
+def last_line(found):
+    """The result of a run in one line."""
+    equal = {True: "yes", False: f"NO ({found['differing_words']} words, first {found['first_difference']})", None: "not checked"}
+    cycles = "-" if found["cycles_per_image"] is None else f"{found['cycles_per_image']:.0f}"
+    return (
+        f"test accuracy {_percent(found['test_accuracy'])} (float32 {_percent(found['float32_test_accuracy'])}), "
+        f"cycles per image {cycles}, MAC utilisation {_percent(found['mac_utilisation'])}, "
+        f"weights equal: {equal[found['weights_equal']]}, weights sha256 {found['weights_sha256']}"
+    )
+
+
+def tables(found):
+    """Figures of a report as (title, rows), the first row being the headings."""
+    chosen = (
+        "network", "data", "backend", "epochs", "seed", "train_images", "test_images", "words_compared", "differing_words", "cycles",
+        "cycles_per_image", "ideal_cycles_per_image", "mac_utilisation", "mac_busy_cycles", "padding_cycles", "turn_round_cycles",
+        "dram_bytes_read", "dram_bytes_written", "weights_sha256", "engine_sha256",
+    )  # fmt: skip
+    yield "run", [("figure", "value"), *((key, found[key]) for key in chosen if found.get(key) is not None)]
+    if found.get("stall_cycles"):
+        causes = list(next(iter(found["stall_cycles"].values())))
+        rows = [(cause, *(parts[cause] for parts in found["stall_cycles"].values())) for cause in causes]
+        yield "cycles of each engine by cause", [("", *found["stall_cycles"]), *rows]
+
+
+def write_run(folder, found, state, recorded=None):
+    """Fill the run folder: report.json, weights.npz, loss.png and, of a simulated run, timeline.png and trace.json."""
+    (folder / "report.json").write_text(json.dumps(found, indent=1) + "\n")
+    names = [p["name"] for p in found["layers"]]
+    np.savez(folder / "weights.npz", **{f"{name}.{key}": value for name, layer in zip(names, state) for key, value in layer.items()})
+    loss_picture(folder / "loss.png", found["history"])
+    if recorded:
+        (events, lost), labels = recorded
+        write_trace(folder / "trace.json", events, labels)
+        timeline_picture(folder / "timeline.png", events, "one minibatch" + (f", the first {lost} instructions missing" if lost else ""))
+
+
+def network_table(network):
+    """Layers of a network: shapes, number formats, multiply-accumulates of a forward pass."""
+    rows = []
+    for p in network.parameters:
+        rows.append(
+            {
+                "name": p.name,
+                "type": "dense" if p.dense else "conv",
+                "input": "x".join(map(str, p.in_shape)),
+                "kernel": "x".join(map(str, p.weight_shape[2:])),
+                "output": "x".join(map(str, p.out_shape)),
+                "relu": p.relu,
+                "pool": p.pool or "",
+                "frac act": f"{p.fa} -> {p.fo}",
+                "frac weight": p.fw,
+                "frac delta": p.fd,
+                "words": int(np.prod(p.weight_shape)) + p.bias * p.weight_shape[0],
+                "macs": int(np.prod(p.weight_shape)) * p.conv_shape[1] * p.conv_shape[2],
+            }
+        )
+    return rows
+
+
+def weights_table(path):
+    """Range of every tensor in a weights.npz of a run."""
+    rows = []
+    with np.load(path) as archive:
+        for name in archive.files:
+            x = archive[name]
+            rows.append({"tensor": name, "shape": "x".join(map(str, x.shape)), "min": int(x.min()), "max": int(x.max()), "zero": int((x == 0).sum())})
+    return rows

@@ -79,7 +79,7 @@ def test_written_data_appear_with_the_response_not_before():
 @pytest.mark.parametrize(
     "source, target, text",
     [
-        (SIZE - BEAT, 0, "read outside the DRAM"),
+        (SIZE, 0, "read outside the DRAM"),
         (0, SIZE, "write outside the DRAM"),
         (32, 0, "not aligned"),
         (4096 - BEAT, 0, "crosses 4 KiB"),
