@@ -66,8 +66,8 @@ def same(what: str, got, want):
     assert not len(bad), f"{what}: {len(bad)} of {np.size(want)} differ, first at {bad[0].tolist()}"
 
 
-def compare(device: Device, trainer: ReferenceTrainer, watch: Watch, images: int):
-    """Everything that a step leaves: activations, deltas, gradients, momentum, weights."""
+def compare(device: Device, trainer: ReferenceTrainer, images: int, watch: Watch | None = None):
+    """Everything that a step leaves: activations, deltas, gradients (where a watch saw them), momentum, weights."""
     compiled, last = device._compiled[images], trainer.last
     memory = compiled.memory
     for p in trainer.network.parameters:
@@ -77,6 +77,8 @@ def compare(device: Device, trainer: ReferenceTrainer, watch: Watch, images: int
         delta = memory.delta[p.index]
         want = last["error"][p.index + 1] if p.pool else last["delta"][p.index]
         same(f"{p.name} delta", delta.layout.unpack(device.tensor(delta)), want)
+        if watch is None:
+            continue
         layout = memory.weight[p.index].layout
         rows = watch.rows[p.index * 4 + 2, 0]
         same(f"{p.name} gradient", layout.from_rows(rows), last["grad"][p.index])
@@ -88,16 +90,21 @@ def compare(device: Device, trainer: ReferenceTrainer, watch: Watch, images: int
             same(f"{p.name} {key}", own[key], ref[key])
 
 
-def train(network: Network, config: EngineConfig, seed: int, iterations: int = 2, order: str = "random") -> Device:
-    """Some iterations, the last of them with a smaller minibatch, on the machine and on the reference; then inference."""
-    rng, watch = np.random.default_rng(seed), Watch()
-    trainer = ReferenceTrainer(network, seed)
-    device = Device(MachineBackend(config, 1 << 26, order, seed, watch), network, config, seed)
+def train_on_machine(network: Network, config: EngineConfig, seed: int, iterations: int = 2, order: str = "random") -> Device:
+    """`train` on the instruction-level model, gradients compared too."""
+    watch = Watch()
+    return train(MachineBackend(config, 1 << 26, order, seed, watch), network, config, seed, iterations, watch)
+
+
+def train(backend, network: Network, config: EngineConfig, seed: int, iterations: int = 2, watch: Watch | None = None) -> Device:
+    """Some iterations, the last of them with a smaller minibatch, on a back end and on the reference; then inference."""
+    rng, trainer = np.random.default_rng(seed), ReferenceTrainer(network, seed)
+    device = Device(backend, network, config, seed)
     for iteration in range(iterations):
         images = network.minibatch if iteration + 1 < iterations else int(rng.integers(1, network.minibatch + 1))
         x, labels = minibatch(rng, network, images)
         assert device.step(x, labels, iteration) == trainer.step(x, labels, iteration), "LOSS"
-        compare(device, trainer, watch, images)
+        compare(device, trainer, images, watch)
     x, _ = minibatch(rng, network, network.minibatch + 3)
     same("outputs", device.outputs(x, 5), trainer.forward(x, 5))
     assert device.grad_overflow == trainer.grad_overflow

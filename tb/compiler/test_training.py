@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gradcore.plan import CompileError
-from tb.compiler.networks import random_engine, random_network, train
+from tb.compiler.networks import random_engine, random_network, train_on_machine
 
 COUNT = int(os.environ.get("NETWORKS", "40"))
 FIRST = int(os.environ.get("SEED", "1"))
@@ -20,6 +20,6 @@ def test_random_networks_train_bit_exactly(seed):
     network = random_network(rng, config.data_width)
     print(f"seed {seed}: {config} {network}")
     try:
-        train(network, config, seed)
+        train_on_machine(network, config, seed)
     except CompileError as error:
         pytest.skip(f"refused: {error}")
