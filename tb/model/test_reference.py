@@ -87,8 +87,10 @@ def test_modes_by_tensor_and_formats_by_layer(rng):
 
 
 @pytest.mark.parametrize("loss", ["euclidean", "square_hinge"])
-def test_gradients_approach_float(loss, rng):
-    shape, layers = (2, 9, 8), (Conv(5, 3, 1, pool=2), Conv(6, 2, 0), Dense(4))
+@pytest.mark.parametrize("kinks, near", [(False, 0.02), (True, 0.2)])
+def test_gradients_approach_float(loss, kinks, near, rng):
+    """Near: of the norm. With kinks a rounding now and then opens another gate, which moves a whole local gradient."""
+    shape, layers = (2, 9, 8), (Conv(5, 3, 1, relu=kinks, pool=2 if kinks else None), Conv(6, 2, 0, relu=kinks), Dense(4))
     network = Network("t", shape, layers, loss=loss, rounding="half_even", minibatch=16, learning_rate=0.02)
     x, labels = rng.uniform(-1, 1, (16, *shape)), rng.integers(0, 4, 16)
     fixed, real = ReferenceTrainer(network, 5), FloatTrainer(network, 5, np.float64)
@@ -98,9 +100,9 @@ def test_gradients_approach_float(loss, rng):
     for p in network.parameters:
         for key, frac in (("out", p.fo), ("delta", p.fd), ("grad", p.fd + p.fa), ("grad_bias", p.fd)):
             ours, theirs = fixed.last[key][p.index] * 2.0 ** -frac, real.last[key][p.index]
-            assert np.linalg.norm(ours - theirs) < 0.02 * np.linalg.norm(theirs), f"{key} of layer {p.index}"
+            assert np.linalg.norm(ours - theirs) < near * np.linalg.norm(theirs), f"{key} of layer {p.index}"
         change = fixed.state[p.index]["momentum"] * 2.0 ** -p.weight_update.frac_v
-        assert np.linalg.norm(change - real.state[p.index]["momentum"]) < 0.02 * np.linalg.norm(change)
+        assert np.linalg.norm(change - real.state[p.index]["momentum"]) < near * np.linalg.norm(change)
 
 
 def test_gradient_overflow_is_wrapped_and_remembered():
