@@ -166,20 +166,18 @@ def progress_of(screen, epochs, images):
 def compile_command(
     net: Net,
     engine: EngineOption = "",
-    images: Annotated[int, typer.Option(min=0, help="images of the minibatch, 0 for the network's")] = 0,
-    inference: Annotated[bool, typer.Option("--inference", help="the program that only runs forward")] = False,
+    images: Annotated[int, typer.Option(min=1, help="images of the minibatch, default the network's")] = None,
     json_file: JsonOption = "",
 ):
-    """Print the program and memory map of a network."""
-    from gradcore.session import compiled, listing
+    """Print the memory map and the programs of a network."""
+    from gradcore.compiler import compile_network
 
     network = networks.load(net)
     with fitting(net):
-        program = compiled(network, engine_config(engine, network.data_width), images, inference)
-    text, content = listing(program)
-    write_json(json_file, content)
+        compiled = compile_network(network, engine_config(engine, network.data_width), images)
+    write_json(json_file, reports.compiled_figures(compiled))
     if json_file != "-":
-        print(text)
+        print(compiled.listing, end="")
 
 
 @app.command()

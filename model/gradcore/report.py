@@ -13,14 +13,10 @@ COLOURS = {"load": "#4477aa", "wload": "#66ccee", "compute": "#228833", "store":
 def by_cause(counters):
     """Split every engine's cycles: busy, waiting for a token of each producer, without an instruction.
 
-    `counters` are the 64-bit counters in the order of the register map. The entries of one engine sum to its total of cycles.
+    `counters` by name (`gradcore.registers.COUNTER_NAMES`). The entries of one engine sum to its total of cycles.
     """
-    causes = {}
-    for e, engine in enumerate(ENGINES):
-        first = 8 + 8 * e
-        waits = {f"wait_{p}": int(counters[first + 1 + i]) for i, p in enumerate(PRODUCERS)}
-        causes[engine] = {"busy": int(counters[first]), **waits, "idle": int(counters[first + 7])}
-    return causes
+    causes = ("busy", *(f"wait_{producer}" for producer in PRODUCERS), "idle")
+    return {engine: {cause: counters[f"{engine}.{cause}"] for cause in causes} for engine in ENGINES}
 
 
 def unaccounted(causes, cycles):
@@ -28,33 +24,34 @@ def unaccounted(causes, cycles):
     return {engine: cycles - sum(parts.values()) for engine, parts in causes.items() if sum(parts.values()) != cycles}
 
 
-def chrome_trace(events, labels=None):
+def event_names(events, ops):
+    """What each recorded event did, from the operations of its program: engines run their instructions in order, and tags tell where."""
+    queues = [[op for op in ops if op.engine == engine] for engine in range(len(ENGINES))]
+    names = []
+    for event in events:
+        queue, tag = queues[event["engine"]], int(event["tag"])
+        place = next((i for i, op in enumerate(queue) if op.instr["tag"] == tag), None)
+        names.append(f"tag {tag}" if place is None else f"{queue[place].layer} {queue[place].text}")
+        del queue[: 0 if place is None else place + 1]
+    return names
+
+
+def chrome_trace(events, names):
     """Trace of the recorded events for Perfetto or chrome://tracing; one microsecond there is one cycle here."""
-    labels = labels or {}
     trace = [{"name": "process_name", "ph": "M", "pid": 1, "tid": 0, "args": {"name": "gradcore"}}]
     for tid, engine in enumerate(ENGINES):
         trace.append({"name": "thread_name", "ph": "M", "pid": 1, "tid": tid, "args": {"name": engine}})
         trace.append({"name": "thread_sort_index", "ph": "M", "pid": 1, "tid": tid, "args": {"sort_index": tid}})
-    for event in events:
-        tag, start, end = int(event["tag"]), int(event["start"]), int(event["end"])
-        trace.append(
-            {
-                "name": labels.get(tag, f"tag {tag}"),
-                "cat": ENGINES[int(event["engine"])],
-                "ph": "X",
-                "pid": 1,
-                "tid": int(event["engine"]),
-                "ts": start,
-                "dur": end - start,
-                "args": {"tag": tag},
-            }
-        )
+    for event, name in zip(events, names, strict=True):
+        engine, tag, start, end = (int(event[key]) for key in ("engine", "tag", "start", "end"))
+        span = {"name": name, "cat": ENGINES[engine], "ph": "X", "pid": 1, "tid": engine, "ts": start, "dur": end - start, "args": {"tag": tag}}
+        trace.append(span)
     return {"traceEvents": trace, "displayTimeUnit": "ns", "otherData": {"unit": "1 us = 1 cycle"}}
 
 
-def write_trace(path, events, labels=None):
+def write_trace(path, events, names):
     """Write `chrome_trace` as a file."""
-    path.write_text(json.dumps(chrome_trace(events, labels)))
+    path.write_text(json.dumps(chrome_trace(events, names)))
 
 
 def _pyplot():
@@ -150,8 +147,8 @@ def write_run(folder, found, state, recorded=None):
     np.savez(folder / "weights.npz", **{f"{name}.{key}": value for name, layer in zip(names, state) for key, value in layer.items()})
     loss_picture(folder / "loss.png", found["history"])
     if recorded:
-        (events, lost), labels = recorded
-        write_trace(folder / "trace.json", events, labels)
+        events, lost, ops = recorded
+        write_trace(folder / "trace.json", events, event_names(events, ops))
         timeline_picture(folder / "timeline.png", events, "one minibatch" + (f", the first {lost} instructions missing" if lost else ""))
 
 
@@ -176,6 +173,19 @@ def network_table(network):
             }
         )
     return rows
+
+
+def compiled_figures(compiled):
+    """Memory map and programs of a compiled network as plain data."""
+    tensors = [
+        {"name": t.name, "base": getattr(t, "base_sel", 0), "address": t.addr, "bytes": t.layout.size} for t in compiled.memory.tensors()
+    ]
+    programs = {
+        program.name: {"instructions": len(program.instructions), "tokens": program.tokens, "expected_cycles": program.cycles}
+        for program in (compiled.train, compiled.infer)
+    }
+    config = {name: getattr(compiled.config, name) for name in compiled.config.__dataclass_fields__}
+    return {"network": compiled.network.name, "images": compiled.images, "engine": config, "tensors": tensors, "programs": programs}
 
 
 def weights_table(path):

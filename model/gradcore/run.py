@@ -105,7 +105,7 @@ def versions():
 def train(network, data, session, options, progress=None):
     """Train and compare. `progress` is called with a dict after every minibatch (key `images`) and every epoch (all keys).
 
-    Returns (report as a dict, final state, recorded events and labels or None).
+    Returns (report as a dict, final state, what `session.recorded` gave or None).
     """
     return _Run(network, data, session, options, progress or (lambda entry: None)).train()
 
@@ -118,7 +118,7 @@ class _Run:
         self.reference = ReferenceTrainer(network, options.seed) if self.checking else None
         self.float32 = FloatTrainer(network, options.seed) if options.float32 else None
         self.comparison = Comparison()
-        self.history, self.counters, self.events = [], None, None
+        self.history, self.counters, self.events = [], {}, None
         self.iteration = self.trained = 0
 
     def train(self):
@@ -174,16 +174,15 @@ class _Run:
 
     def _step(self, index):
         session, labels = self.session, self.data.y_train[index]
-        recording = self.iteration == min(1, len(self.x_train) // self.network.minibatch - 1) and hasattr(session, "record")
+        # A minibatch in the steady state, when there is one.
+        recording = self.session.can_record and self.iteration == min(1, len(self.x_train) // self.network.minibatch - 1)
         if recording:
-            session.record(1 << 16)
+            session.record()
         loss = session.step(self.x_train[index], labels, self.iteration)
         if recording:
-            self.events = (session.events(), session.labels)
-            session.record(0)
-        if hasattr(session, "counters"):
-            counters = np.asarray(session.counters(), dtype=np.int64)
-            self.counters = counters if self.counters is None else self.counters + counters
+            self.events = session.recorded()
+        for name, value in session.counters().items():
+            self.counters[name] = self.counters.get(name, 0) + value
         return loss
 
     def _references(self, index, iteration):
@@ -233,22 +232,22 @@ class _Run:
             "layers": report.network_table(network),
             "history": self.history,
         }
-        return found | (self._engine_figures() if self.counters is not None else dict.fromkeys(FIGURES))
+        return found | (self._engine_figures() if self.counters.get("cycles") else dict.fromkeys(FIGURES))
 
     def _engine_figures(self):
         counters, config = self.counters, self.session.config
-        cycles, macs = int(counters[0]), ideal_macs(self.network) * self.trained
+        cycles, macs = counters["cycles"], ideal_macs(self.network) * self.trained
         causes = report.by_cause(counters)
         return {
             "cycles": cycles,
             "cycles_per_image": cycles / self.trained,
             "ideal_cycles_per_image": ideal_macs(self.network) / (config.lanes * config.cols),
-            "mac_utilisation": macs / (config.lanes * config.cols * cycles) if cycles else None,
-            "mac_busy_cycles": int(counters[48]),
-            "padding_cycles": int(counters[49]),
-            "turn_round_cycles": int(counters[50]),
-            "dram_bytes_read": int(counters[1]) * config.mem_bytes,
-            "dram_bytes_written": int(counters[2]) * config.mem_bytes,
+            "mac_utilisation": macs / (config.lanes * config.cols * cycles),
+            "mac_busy_cycles": counters["compute.mac_busy"],
+            "padding_cycles": counters["compute.padding"],
+            "turn_round_cycles": counters["compute.turn_round"],
+            "dram_bytes_read": counters["read_beats"] * config.mem_bytes,
+            "dram_bytes_written": counters["write_beats"] * config.mem_bytes,
             "stall_cycles": causes,
             "unaccounted_cycles": report.unaccounted(causes, cycles),
             "engine": {name: getattr(config, name) for name in config.__dataclass_fields__},

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network being trained somewhere: on a simulated engine, on the machine model, or by the reference trainer itself.
+"""A network being trained somewhere: on a simulated engine, on the machine model, or by the reference trainer itself."""
 
-A session has `name`, `step`, `outputs`, `weights`, `close`; those of an engine also `counters` of the last program.
-"""
-
+from gradcore.driver import Device, MachineBackend
 from gradcore.reference import ReferenceTrainer
+from gradcore.sim.backend import Memory, SimBackend
+from gradcore.sim.build import build_engine
 
 BACKENDS = ("sim", "machine", "reference")
+EVENTS = 1 << 16
 
 
 class ReferenceSession:
     """The reference trainer as a session: no engine, no cycles."""
 
-    name, engine_sha256, cycles = "reference", None, None
+    name, engine_sha256, can_record = "reference", None, False
 
     def __init__(self, network, seed):
         self.trainer = ReferenceTrainer(network, seed)
@@ -29,12 +30,44 @@ class ReferenceSession:
         """State as `ReferenceTrainer.weights`."""
         return self.trainer.weights()
 
+    def counters(self):
+        """None are counted."""
+        return {}
+
     def close(self):
         """Nothing to free."""
 
 
-def open_session(backend, network, config, seed, say=print):
+class EngineSession:
+    """A `Device` on some back end. Counters are those of the last program."""
+
+    def __init__(self, backend, network, config, seed, engine_sha256=None):
+        self.name, self.config, self.engine_sha256 = backend.name, config, engine_sha256
+        self.can_record = hasattr(backend, "record")
+        self.device = Device(backend, network, config, seed)
+        self.step, self.outputs, self.weights = self.device.step, self.device.outputs, self.device.weights
+        self.counters, self.close = self.device.counters, self.device.close
+
+    def record(self):
+        """Record the instructions of the following program."""
+        self.device.backend.record(EVENTS)
+
+    def recorded(self):
+        """Stop recording: events, how many older ones were lost, operations of the training program."""
+        events, lost = self.device.backend.events()
+        self.device.backend.record(0)
+        return events, lost, self.device.compiled.train.ops
+
+
+def open_session(backend, network, config, seed, memory=Memory(), say=print):
     """Session of a back end name. Raises CompileError when the network does not fit the engine."""
+    from gradcore.compiler import compile_network
+
     if backend == "reference":
         return ReferenceSession(network, seed)
-    raise NotImplementedError
+    compile_network(network, config)  # refuse before building anything
+    if backend == "machine":
+        return EngineSession(MachineBackend(config), network, config, seed)
+    say("building the engine (kept for the next run)")
+    library, sha256 = build_engine(config)
+    return EngineSession(SimBackend(library, memory), network, config, seed, sha256)

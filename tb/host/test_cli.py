@@ -96,7 +96,7 @@ def test_missing_and_unreadable_files_are_named(tmp_path, net):
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
     refused(gradcore("train", tmp_path / "bytes.toml"), "bytes.toml")
     (tmp_path / "file").write_text("")
-    refused(gradcore("train", net, "--backend", "reference", "--out", tmp_path / "file"), "--out", "file")
+    refused(gradcore("train", net, "--data", dataset(tmp_path), "--backend", "reference", "--out", tmp_path / "file"), "--out", "file")
     refused(gradcore("report", tmp_path), "report.json")
     (tmp_path / "report.json").write_text("{}")
     refused(gradcore("report", tmp_path), "report.json")
@@ -155,7 +155,8 @@ def test_wrong_options_are_named(net, arguments, names):
 
 def test_network_that_does_not_fit_names_the_layer(tmp_path):
     (tmp_path / "net.toml").write_text(NET.replace("maps = 4", "maps = 4000"))
-    for command in (["compile", tmp_path / "net.toml"], ["train", tmp_path / "net.toml", "--backend", "machine", "--out", tmp_path / "run"]):
+    train = ["train", tmp_path / "net.toml", "--data", dataset(tmp_path), "--out", tmp_path / "run"]
+    for command in (["compile", tmp_path / "net.toml"], [*train, "--backend", "machine"], [*train, "--backend", "sim"]):
         refused(gradcore(*command), "net.toml", "layer", "limit")
 
 

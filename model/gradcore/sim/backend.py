@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-ENGINES = ("load", "wload", "compute", "store", "update")
 LIMIT, IRQ, ERROR = 0, 1, 2
 RULES = {
     1: "read outside the DRAM at address {:#x}",
