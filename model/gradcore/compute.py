@@ -84,6 +84,17 @@ class Compute:
         else:
             self._results(sums)
 
+    def spoil(self, rng):
+        if self.wu:
+            if self.instr["grad_first"]:
+                sums = np.zeros((self.instr["n_rg"], len(self.dy), len(self.channels), self.config.cols), np.int64)
+                overflow = self.machine.grad_overflow
+                self._accumulate(sums + rng.integers(-99, 99), np.zeros((self.instr["n_rg"], self.config.cols), np.int64) + 7)
+                self.machine.grad_overflow = overflow
+            return
+        for banks, index, mask in self.targets():
+            banks.write(index, rng.integers(-99, 99, index.shape), mask)
+
     def _accumulate(self, sums, column):
         instr, machine = self.instr, self.machine
         rg = np.arange(instr["n_rg"])

@@ -57,22 +57,30 @@ def dependencies(ops: list) -> list:
 def add_tokens(ops: list) -> int:
     """Set wait, signal and signal_read of all instructions; returns the number of tokens.
 
-    Tokens of one producer for one consumer are taken in the order in which they are given, so each pair's edges are reduced to those
-    that ask for a newer producer than all before.
+    An operation knows at its start which operation of every producer has signalled: what its predecessor in the engine knew, and what
+    the givers of its tokens knew. Only needs beyond that become tokens, newest first; so tokens of one producer for one consumer are
+    taken in the order in which they are given, and none follows from others.
     """
-    newest, count = {}, 0
-    for op, need in zip(ops, dependencies(ops)):
-        for producer, source in need.items():
-            pair = producer, op.engine
-            if source <= max(newest.get(pair, -1), newest.get((WRITTEN, op.engine), -1) if producer == READ else -1):
+    last, known_at, count = {}, [], 0
+    for index, (op, need) in enumerate(zip(ops, dependencies(ops))):
+        known = [-1] * len(PRODUCERS)
+        if op.engine in last:
+            before = last[op.engine]
+            known = list(known_at[before])
+            known[READ if op.engine == COMPUTE else _PRODUCER[op.engine]] = before
+        for producer, source in sorted(need.items(), key=lambda item: (-item[1], -item[0])):
+            if source <= max(known[producer], known[WRITTEN] if producer == READ else -1):
                 continue
-            newest[pair] = source
+            known = [max(pair) for pair in zip(known, known_at[source])]
+            known[producer] = max(known[producer], source)
             count += 1
             signal = "signal_read" if producer == READ else "signal"
             given = ops[source].instr
             assert not given[signal] >> op.engine & 1
             given[signal] = given[signal] | 1 << op.engine
             op.instr["wait"] = op.instr["wait"] | 1 << producer
+        known_at.append(tuple(known))
+        last[op.engine] = index
     return count
 
 
