@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine on AXI trains a tiny network bit-exactly, with pauses on every channel; errors on the bus are reported."""
+"""The engine on AXI trains a tiny network bit-exactly, with pauses on every channel.
+
+Verilator, because vectors of a map that does not fill the grid carry lanes nobody has written, which are X on Icarus.
+"""
 
 import itertools
 import random
@@ -80,21 +83,6 @@ async def narrow_register_writes_are_refused(dut):
     assert await registers.read_dword(reg.SEED) == 0x12345678
 
 
-@cocotb.test()
-async def error_responses_are_kept(dut):
-    registers, memory = await boot(dut, 0)
-    for channel in (memory.read_if.r_channel,):
-        channel.set_pause(True)
-    assert dut.bus_error.value == 0
-    dut.m_axi_rresp.value = 3
-    dut.m_axi_rvalid.value = 1
-    await ClockCycles(dut.aclk, 2)
-    dut.m_axi_rvalid.value = 0
-    dut.m_axi_rresp.value = 2
-    await ClockCycles(dut.aclk, 2)
-    assert dut.bus_error.value == 1 and int(dut.bus_resp.value) == 3
-
-
 def test_gradcore_axi():
     run("axi", "gradcore_axi", {"GRID": 4, "COLS": 4, "MEM_W": 128, "ADDR_W": 40, "ACT_DEPTH": 256, "WGT_DEPTH": 256,
-                                "GRAD_DEPTH": 256, "GATE_DEPTH": 256})
+                                "GRAD_DEPTH": 256, "GATE_DEPTH": 256}, sim="verilator")
