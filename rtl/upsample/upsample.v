@@ -40,7 +40,7 @@ module upsample #(
     wire             gate_ready;
     wire [LANES-1:0] gate;
 
-    stream_register #(.W(LANES)) u_gate (
+    stream_register #(.WIDTH(LANES)) u_gate (
         .clk     (clk),
         .rst     (rst),
         .s_valid (s_gate_valid),
@@ -81,7 +81,7 @@ module upsample #(
     assign s_ready    = out_ready & gate_here & last;
     assign gate_ready = out_ready & s_valid & cfg_scale;
 
-    stream_register #(.W(LANES*DW)) u_out (
+    stream_register #(.WIDTH(LANES*DW)) u_out (
         .clk     (clk),
         .rst     (rst),
         .s_valid (out_valid),
