@@ -11,22 +11,23 @@ module drain_delay #(
     input  wire [W-1:0] s_data,
     output wire [W-1:0] m_data
 );
-    genvar i;
     generate
         if (N == 0) begin : g_wire
             assign m_data = s_data;
 
             wire _unused = clk;
+        end else if (N == 1) begin : g_register
+            reg [W-1:0] data_q;
+
+            always @(posedge clk) data_q <= s_data;
+
+            assign m_data = data_q;
         end else begin : g_delay
-            reg [W-1:0] pipe_q [0:N-1];
+            reg [N*W-1:0] pipe_q;
 
-            always @(posedge clk) pipe_q[0] <= s_data;
+            always @(posedge clk) pipe_q <= {pipe_q[(N-1)*W-1:0], s_data};
 
-            for (i = 1; i < N; i = i + 1) begin : g_stage
-                always @(posedge clk) pipe_q[i] <= pipe_q[i-1];
-            end
-
-            assign m_data = pipe_q[N-1];
+            assign m_data = pipe_q[N*W-1 -: W];
         end
     endgenerate
 endmodule

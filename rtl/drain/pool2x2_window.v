@@ -24,35 +24,30 @@ module pool2x2_window #(
     output reg  [DW-1:0] m_bl,
     output reg  [DW-1:0] m_br
 );
-    wire signed [DW-1:0] tl = s_tl;
-    wire signed [DW-1:0] tr = s_tr;
-    wire signed [DW-1:0] bl = s_bl;
-    wire signed [DW-1:0] br = s_br;
-
     // Stage 1: the larger of each row. With s_pool it stands left, so that stage 2 has two words to compare. A
     // strict comparison keeps the first of equals.
-    wire right_top    = tr > tl;
-    wire right_bottom = br > bl;
+    wire right_top    = $signed(s_tr) > $signed(s_tl);
+    wire right_bottom = $signed(s_br) > $signed(s_bl);
 
-    reg signed [DW-1:0] tl_q;
-    reg        [DW-1:0] tr_q;
-    reg signed [DW-1:0] bl_q;
-    reg        [DW-1:0] br_q;
-    reg        [3:0]    in_map_q;
-    reg        [3:0]    gate_q;
+    reg [DW-1:0] tl_q;
+    reg [DW-1:0] tr_q;
+    reg [DW-1:0] bl_q;
+    reg [DW-1:0] br_q;
+    reg [3:0]    in_map_q;
+    reg [3:0]    gate_q;
 
     always @(posedge clk) if (s_step[0]) begin
-        tl_q     <= s_pool && right_top ? tr : tl;
-        bl_q     <= s_pool && right_bottom ? br : bl;
-        tr_q     <= tr;
-        br_q     <= br;
+        tl_q     <= s_pool && right_top ? s_tr : s_tl;
+        bl_q     <= s_pool && right_bottom ? s_br : s_bl;
+        tr_q     <= s_tr;
+        br_q     <= s_br;
         in_map_q <= s_pool ? {4{s_in_map[3]}} : s_in_map;
         gate_q   <= s_pool ? s_gate & {4{s_in_map[3]}} & {right_bottom, ~right_bottom, right_top, ~right_top}
                            : s_gate & s_in_map;
     end
 
     // Stage 2: the larger of the rows.
-    wire lower = bl_q > tl_q;
+    wire lower = $signed(bl_q) > $signed(tl_q);
 
     always @(posedge clk) if (s_step[1]) begin
         m_tl     <= s1_pool && lower ? bl_q : tl_q;

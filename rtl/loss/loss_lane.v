@@ -21,15 +21,16 @@ module loss_lane #(
     output reg  [2*DW-1:0] m_square
 );
     localparam [1:0] HALF_UP = 2'd1;
+    localparam       X_W     = 33;  // d * 2^16, and more than the largest shift
 
     // One adder serves a - t_pos, a - t_neg and, for the hinge's other classes, a + t_pos.
     wire          subtract = s_target | ~s_hinge;
     wire [DW-1:0] t        = s_target | s_hinge ? s_t_pos : s_t_neg;
     wire [DW:0]   addend   = {t[DW-1], t} ^ {(DW+1){subtract}};
 
-    reg signed [DW:0] diff_q;
-    reg               target_q;
-    reg               enable_q;
+    reg [DW:0] diff_q;
+    reg        target_q;
+    reg        enable_q;
 
     always @(posedge clk) if (s_step[0]) begin
         diff_q   <= {s_data[DW-1], s_data} + addend + {{DW{1'b0}}, subtract};
@@ -38,26 +39,26 @@ module loss_lane #(
     end
 
     // The hinge keeps negative differences of the labelled class and positive ones of the others.
-    wire             keep = enable_q & ~(s1_hinge & (diff_q[DW] ^ target_q));
-    wire signed [DW:0] d  = diff_q & {(DW+1){keep}};
+    wire        keep = enable_q & ~(s1_hinge & (diff_q[DW] ^ target_q));
+    wire [DW:0] d    = diff_q & {(DW+1){keep}};
 
     round_shift #(
-        .IN_W    (DW + 17),
+        .IN_W    (X_W),
         .OUT_W   (DW),
         .SHIFT_W (5)
     ) u_round (
         .clk     (clk),
-        .s_x     ({d, 16'b0}),
+        .s_x     ({{(X_W-DW-16){d[DW]}}, d[DW-1:0], 16'b0}),
         .s_shift (s1_shift),
         .s_mode  (HALF_UP),
         .s_rnd   (16'b0),
         .m_y     (m_delta)
     );
 
-    reg signed [DW:0] d_q;
+    reg signed  [DW:0]     d_q;
     wire signed [2*DW+1:0] square = d_q * d_q;
 
-    always @(posedge clk) if (s_step[1]) d_q <= d;
+    always @(posedge clk) if (s_step[1]) d_q <= $signed(d);
     always @(posedge clk) if (s_step[2]) m_square <= square[2*DW-1:0];
 
     wire _unused = &{1'b0, square[2*DW+1:2*DW]};  // |d| is below 2^DW

@@ -47,7 +47,7 @@ module round_shift #(
     wire fits = (&shifted[IN_W:OUT_W-1]) | ~(|shifted[IN_W:OUT_W-1]);
 
     always @(posedge clk) begin
-        x_q     <= {s_x[IN_W-1], s_x};
+        x_q     <= $signed({s_x[IN_W-1], s_x});
         shift_q <= s_shift;
         case (s_mode)
             HALF_UP:    add_q <= half;
@@ -58,7 +58,7 @@ module round_shift #(
     end
 
     always @(posedge clk) begin
-        sum_q       <= x_q + {1'b0, add_q};
+        sum_q       <= x_q + $signed({1'b0, add_q});
         sum_shift_q <= shift_q;
     end
 
