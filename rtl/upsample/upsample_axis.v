@@ -23,18 +23,25 @@ module upsample_axis #(
             localparam TOP  = GRID == 8 ? HALF : MID;            // q at place 2: GRID 8 only
             localparam STEP = GRID == 8 ? 4 : 2;
 
-            reg [W-1:0] choice;
+            wire [W-1:0] own  = s_data[p*W +: W];
+            wire [W-1:0] low0 = s_data[LOW*W +: W];
+            wire [W-1:0] low1 = s_data[(LOW+1)*W +: W];
+            wire [W-1:0] mid0 = s_data[MID*W +: W];
+            wire [W-1:0] mid1 = s_data[(MID+2)*W +: W];
+            wire [W-1:0] top0 = s_data[TOP*W +: W];
+            wire [W-1:0] top1 = s_data[(TOP+STEP)*W +: W];
+            reg  [W-1:0] choice;
 
             always @* begin
-                choice = s_data[p*W +: W];
+                choice = own;
                 case ({s_spread, s_pool_bit, s_q})
-                    4'b1000: choice = s_data[LOW*W +: W];
-                    4'b1001: choice = s_data[(LOW+1)*W +: W];
-                    4'b1010: choice = s_data[MID*W +: W];
-                    4'b1011: choice = s_data[(MID+2)*W +: W];
-                    4'b1100: choice = s_data[TOP*W +: W];
-                    4'b1101: choice = s_data[(TOP+STEP)*W +: W];
-                    default: choice = s_data[p*W +: W];
+                    4'b1000: choice = low0;
+                    4'b1001: choice = low1;
+                    4'b1010: choice = mid0;
+                    4'b1011: choice = mid1;
+                    4'b1100: choice = top0;
+                    4'b1101: choice = top1;
+                    default: choice = own;
                 endcase
             end
 

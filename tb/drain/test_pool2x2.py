@@ -2,16 +2,30 @@
 import random
 
 import cocotb
+import numpy as np
 import pytest
+
+from gradcore.layers import activate
 
 from tb.support.bench import cycles, reset, start
 from tb.support.bits import pack, unpack
+from tb.support.folds import pooled_to_lanes, to_lanes, to_maps
 from tb.support.pipeline import flow
 from tb.support.runner import expect_elaboration_error, parameter, run
 
-from .expected import pool
-
 LATENCY = 3
+
+
+def pool(data, fold: int, grid: int, height: int, width: int) -> tuple[list, list, list]:
+    """Results, write enables and one-hot index of maps that end after `height` rows and `width` columns."""
+    maps = to_maps(data, fold, grid)
+    z = maps[:, :, :height, :width]
+    out, gate = activate(z, False, 2)
+    index = np.zeros(maps.shape, dtype=int)
+    index[:, :, :height, :width] = gate
+    room = ((0, 0), (0, 0), (0, maps.shape[2] // 2 - out.shape[2]), (0, maps.shape[3] // 2 - out.shape[3]))
+    lanes = [pooled_to_lanes(np.pad(x, room), grid) for x in (out, np.ones(out.shape, dtype=int))]
+    return lanes[0].tolist(), lanes[1].tolist(), to_lanes(index, grid).tolist()
 
 
 def word() -> tuple[dict, list[int], list[int], list[int]]:
@@ -21,13 +35,12 @@ def word() -> tuple[dict, list[int], list[int], list[int]]:
     data = [random.choice(values) for _ in range(lanes)]
     gate = [random.randrange(2) for _ in range(lanes)]
     pooled, fold = random.randrange(4) > 0, random.randrange(1, grid.bit_length())
-    valid = [int(random.random() < 0.9)] * lanes
-    if random.random() < 0.5:  # a block at the map's lower right edge
-        height, width, py = random.randrange(1, 1 << fold), random.randrange(1, 1 << fold), 1 << fold
-        valid = [int(r % py < height and c % py < width) for r in range(grid) for c in range(grid)]
+    py = 1 << fold
+    height, width = (random.choice([py, random.randrange(py + 1)]) for _ in range(2))  # less at the map's edge
+    valid = [int(r % py < height and c % py < width) for r in range(grid) for c in range(grid)]
     payload = {"pool": int(pooled), "fold": fold, "in_map": pack(valid, 1), "gate": pack(gate, 1),
                "data": pack(data, dw)}
-    out, enable, index = pool(data, valid, fold, grid) if pooled else (data, valid, valid)
+    out, enable, index = pool(data, fold, grid, height, width) if pooled else (data, valid, valid)
     return payload, out, enable, [g & i for g, i in zip(gate, index)]
 
 

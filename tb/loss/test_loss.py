@@ -2,15 +2,17 @@
 import random
 
 import cocotb
+import numpy as np
 import pytest
 
-from tb.requantise.expected import loss_delta, loss_difference
+from gradcore.loss import LOSSES, difference, loss_delta, loss_sum
 from tb.support.bench import cycles, reset, start
 from tb.support.bits import pack, unpack
 from tb.support.pipeline import flow
 from tb.support.runner import expect_elaboration_error, parameter, run
 
 LATENCY = 4
+NAMES = {code: name for name, code in LOSSES.items()}
 
 
 def sum_latency() -> int:
@@ -35,8 +37,8 @@ def word(kind: int | None = None, shift: int | None = None) -> tuple[dict, list[
                "target": pack(target, 1), "enable": pack(enable, 1), "data": pack(data, dw)}
     if kind == 0:
         return payload, data, 0
-    d = [loss_difference(a, kind, t_pos, t_neg, bit) if e else 0 for a, bit, e in zip(data, target, enable)]
-    return payload, [loss_delta(x, shift, dw) for x in d], sum(x * x for x in d)
+    d = difference(NAMES[kind], np.array(data), np.array(target), t_pos, t_neg) * enable
+    return payload, loss_delta(d, shift, dw).tolist(), loss_sum(d)
 
 
 async def check(dut, words, gap=0.0):

@@ -4,12 +4,13 @@ import random
 import cocotb
 import pytest
 
+from gradcore.fixed import even_bits, odd_bits
+
 from tb.support.bench import start
 from tb.support.bits import unpack
+from tb.support.folds import image_of_lane
 from tb.support.pipeline import flow
 from tb.support.runner import parameter, run
-
-from .expected import even, image_of_lane, odd
 
 
 def word(fold: int) -> tuple[dict, list[tuple[int, int]]]:
@@ -21,7 +22,7 @@ def word(fold: int) -> tuple[dict, list[tuple[int, int]]]:
     for row in range(grid):
         for col in range(grid):
             n = first + image_of_lane(row, col, fold, grid)
-            places.append((((y0 + row % py) << 8) | odd(n), ((x0 + col % py) << 8) | even(n)))
+            places.append((((y0 + row % py) << 8) | int(odd_bits(n)), ((x0 + col % py) << 8) | int(even_bits(n))))
     return {"y0": y0, "x0": x0, "fold": fold, "image": first}, places
 
 

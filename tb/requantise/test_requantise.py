@@ -4,12 +4,12 @@ import random
 import cocotb
 import pytest
 
+from gradcore.fixed import requantize
+
 from tb.support.bench import cycles, reset, start
 from tb.support.bits import pack, unpack
 from tb.support.pipeline import flow
 from tb.support.runner import expect_elaboration_error, parameter, run
-
-from .expected import round_shift, saturate
 
 LATENCY = 3
 
@@ -32,7 +32,7 @@ def word(mode: int | None = None, shift: int | None = None) -> tuple[dict, list[
     shift = random.randrange(acc_w) if shift is None else shift
     acc, rnd = sums(lanes, acc_w, dw, shift), [random.choice([0, 0xFFFF, random.getrandbits(16)]) for _ in range(lanes)]
     payload = {"shift": shift, "mode": mode, "acc": pack(acc, acc_w), "rnd": pack(rnd, 16)}
-    return payload, [saturate(round_shift(x, shift, mode, r), dw) for x, r in zip(acc, rnd)]
+    return payload, requantize(acc, shift, dw, mode, rnd).tolist()
 
 
 async def check(dut, words, gap=0.0):

@@ -74,24 +74,24 @@ def compare(got, expected):
     assert [unpack(w["data"], dw, lanes) for w in got] == expected
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(pauses=PAUSES)
 async def frames_of_every_mode_back_to_back(dut, pauses):
     await start(dut, cfg_upsample=0, cfg_scale=0, cfg_pool_bit=0)
     sink = Sink(dut, "m_", ["data"], pauses[1])
     source, gate_source = Source(dut, "s_", pauses[0]), GateSource(dut, pauses[0])
     expected = []
-    for mode in random.sample(modes() * 3, k=3 * len(modes())):
-        expected += await run_frame(dut, source, gate_source, mode, random.choice([1, 1, 2, 5]))
+    for mode in random.sample(modes() * 2, k=2 * len(modes())):
+        expected += await run_frame(dut, source, gate_source, mode, random.choice([1, 1, 2, 3]))
     compare(await sink.receive(len(expected)), expected)
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=200, timeout_unit="us")
 async def one_output_word_per_cycle(dut):
     await start(dut, cfg_upsample=0, cfg_scale=0, cfg_pool_bit=0)
     sink = Sink(dut, "m_", ["data"])
     for mode in modes():
-        words, gates, expected = frame(*mode, 20)
+        words, gates, expected = frame(*mode, 6)
         dut.cfg_upsample.value, dut.cfg_scale.value, dut.cfg_pool_bit.value = mode
         sink.words.clear()
         gate_task = cocotb.start_soon(GateSource(dut, 0.0).send(gates))
@@ -102,7 +102,7 @@ async def one_output_word_per_cycle(dut):
         await gate_task
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=200, timeout_unit="us")
 async def reset_in_the_middle_of_a_word(dut):
     await start(dut, cfg_upsample=1, cfg_scale=0, cfg_pool_bit=1)
     sink = Sink(dut, "m_", ["data"])
@@ -117,7 +117,7 @@ async def reset_in_the_middle_of_a_word(dut):
         compare(await sink.receive(8), expected)
 
 
-@pytest.mark.parametrize("grid, dw", [(4, 16), (4, 9), (8, 8), (8, 16)])
+@pytest.mark.parametrize("grid, dw", [(4, 16), (4, 9), (8, 8)])
 def test_upsample(grid, dw):
     run("upsample", "upsample", {"GRID": grid, "DW": dw})
 
