@@ -60,7 +60,8 @@ module loss #(
         for (l = 0; l < LANES; l = l + 1) begin : g_lane
             loss_lane #(.DW(DW)) u_lane (
                 .clk      (clk),
-                .s_step   ({count_q[1:0], s_valid}),
+                .s_step   ({valid_q[2:0], s_valid}),
+                .s1_count (count_q[1:0]),
                 .s_hinge  (hinge),
                 .s_t_pos  (t_pos),
                 .s_t_neg  (t_neg),
