@@ -2,7 +2,7 @@
 // Loss of one vector of LANES = GRID * GRID last-layer outputs per cycle: their local gradients, and the running
 // sum of the squared differences. Free running without back-pressure; m_delta 4 cycles after s_valid, sts_loss
 // 4 + log2 LANES cycles after it; all s_ inputs belong to the word they come with. s_kind 0 passes the data
-// unchanged and counts nothing. Bit-exact with gradcore.loss.delta and gradcore.loss.value.
+// unchanged and counts nothing. Bit-exact with gradcore.loss.difference, loss_delta and loss_sum.
 `default_nettype none
 
 module loss #(
@@ -60,7 +60,8 @@ module loss #(
         for (l = 0; l < LANES; l = l + 1) begin : g_lane
             loss_lane #(.DW(DW)) u_lane (
                 .clk      (clk),
-                .s_step   ({count_q[1:0], s_valid}),
+                .s_step   ({valid_q[2:0], s_valid}),
+                .s1_count (count_q[1:0]),
                 .s_hinge  (hinge),
                 .s_t_pos  (t_pos),
                 .s_t_neg  (t_neg),

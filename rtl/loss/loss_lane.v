@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // One lane of the loss: difference d to the target, delta = d * 2^16 shifted, rounded half-up and saturated, and
 // the square of d for the sum. One element per cycle, 4 cycles to m_delta, 3 to m_square, free running.
-// Bit-exact with gradcore.loss.delta.
+// Bit-exact with gradcore.loss.difference and loss_delta.
 `default_nettype none
 
 module loss_lane #(
     parameter DW = 16  // bits of an element, 8..16
 ) (
     input  wire            clk,
-    input  wire [2:0]      s_step,    // [0] a word enters; [1], [2] a word to be squared is in stage 1, 2
+    input  wire [3:0]      s_step,    // bit i: stage i takes a new word
+    input  wire [1:0]      s1_count,  // the word in stage 1, 2 is to be squared
     input  wire            s_hinge,
     input  wire [DW-1:0]   s_t_pos,   // signed
     input  wire [DW-1:0]   s_t_neg,   // signed
@@ -42,12 +43,13 @@ module loss_lane #(
     wire        keep = enable_q & ~(s1_hinge & (diff_q[DW] ^ target_q));
     wire [DW:0] d    = diff_q & {(DW+1){keep}};
 
-    round_shift #(
+    round_shift_step #(
         .IN_W    (X_W),
         .OUT_W   (DW),
         .SHIFT_W (5)
     ) u_round (
         .clk     (clk),
+        .s_step  (s_step[3:1]),
         .s_x     ({{(X_W-DW-16){d[DW]}}, d[DW-1:0], 16'b0}),
         .s_shift (s1_shift),
         .s_mode  (HALF_UP),
@@ -58,8 +60,8 @@ module loss_lane #(
     reg signed  [DW:0]     d_q;
     wire signed [2*DW+1:0] square = d_q * d_q;
 
-    always @(posedge clk) if (s_step[1]) d_q <= $signed(d);
-    always @(posedge clk) if (s_step[2]) m_square <= square[2*DW-1:0];
+    always @(posedge clk) if (s1_count[0]) d_q <= $signed(d);
+    always @(posedge clk) if (s1_count[1]) m_square <= square[2*DW-1:0];
 
     wire _unused = &{1'b0, square[2*DW+1:2*DW]};  // |d| is below 2^DW
 endmodule

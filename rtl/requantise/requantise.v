@@ -2,7 +2,7 @@
 // Requantises one vector of LANES = GRID * GRID exact sums per cycle: every lane drops s_shift fraction bits with
 // the rounding s_mode and saturates to DW bits. Free running without back-pressure, 3 cycles latency; shift, mode
 // and random numbers belong to the word they come with and may change every cycle. Bit-exact with
-// gradcore.fixed.round_shift followed by gradcore.fixed.saturate.
+// gradcore.fixed.requantize.
 `default_nettype none
 
 module requantise #(
@@ -39,12 +39,13 @@ module requantise #(
     genvar l;
     generate
         for (l = 0; l < LANES; l = l + 1) begin : g_lane
-            round_shift #(
+            round_shift_step #(
                 .IN_W    (ACC_W),
                 .OUT_W   (DW),
                 .SHIFT_W (6)
             ) u_round (
                 .clk     (clk),
+                .s_step  ({valid_q[1:0], s_valid}),
                 .s_x     (s_acc[l*ACC_W +: ACC_W]),
                 .s_shift (s_shift),
                 .s_mode  (s_mode),

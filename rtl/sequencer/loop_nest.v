@@ -20,10 +20,9 @@ module loop_nest #(
     output wire                last,        // every level is in its last iteration
     output wire [LEVELS*W-1:0] index
 );
-    // carry[l]: all levels inside level l-1 are in their last iteration, so level l-1 moves with the step.
-    wire [LEVELS:0] carry;
-    assign carry[LEVELS] = 1'b1;
-    assign last = carry[0];
+    // A level moves with the step when all levels inside it are in their last iteration.
+    wire [LEVELS:0] ended = {1'b1, at_last};
+    assign last = &at_last;
 
     genvar l;
     generate
@@ -34,9 +33,8 @@ module loop_nest #(
 
             assign at_first[l] = ~(|index_q);
             assign at_last[l]  = (next == count) || ~(|count);
-            assign carry[l]    = carry[l+1] && at_last[l];
-            assign advance[l]  = step && carry[l+1] && !at_last[l];
-            assign restart[l]  = step && carry[l];
+            assign advance[l]  = step && (&ended[LEVELS:l+1]) && !at_last[l];
+            assign restart[l]  = step && (&ended[LEVELS:l]);
             assign index[l*W +: W] = index_q;
 
             always @(posedge clk)

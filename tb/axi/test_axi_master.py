@@ -3,9 +3,10 @@ import random
 
 import cocotb
 import pytest
+from cocotb.clock import Clock
 from cocotb.triggers import Timer
 
-from tb.support.bench import cycles, start
+from tb.support.bench import cycles, reset
 from tb.support.runner import run
 
 FORWARD = {"rreq_valid": "arvalid", "rreq_addr": "araddr", "rreq_len": "arlen", "wreq_valid": "awvalid", "wreq_addr": "awaddr",
@@ -14,13 +15,20 @@ BACK = {"s_rreq_ready": "arready", "s_wreq_ready": "awready", "s_wdat_ready": "w
         "m_rdat_last": "rlast", "m_wrsp_valid": "bvalid"}
 
 
+async def start(dut):
+    for name in ("clear", "m_axi_rvalid", "m_axi_bvalid", "m_axi_rresp", "m_axi_bresp"):
+        getattr(dut, name).value = 0
+    cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
+    await reset(dut)
+
+
 def randomise(port):
     port.value = random.getrandbits(len(port))
 
 
 @cocotb.test()
 async def channels_pass_unchanged(dut):
-    await start(dut, clear=0, m_axi_rvalid=0, m_axi_bvalid=0, m_axi_rresp=0, m_axi_bresp=0)
+    await start(dut)
     for _ in range(100):
         for name in FORWARD:
             randomise(getattr(dut, f"s_{name}"))
@@ -43,7 +51,7 @@ async def channels_pass_unchanged(dut):
 @cocotb.test()
 @cocotb.parametrize(channel=["r", "b"], code=[0, 1, 2, 3])
 async def the_first_error_is_kept_until_cleared(dut, channel, code):
-    await start(dut, clear=0, m_axi_rvalid=0, m_axi_bvalid=0, m_axi_rresp=0, m_axi_bresp=0)
+    await start(dut)
     response, valid = getattr(dut, f"m_axi_{channel}resp"), getattr(dut, f"m_axi_{channel}valid")
     response.value = 3
     await cycles(dut, 2)
