@@ -2,6 +2,7 @@
 # Every target sets up what it needs below build/; a second call starts at once.
 
 PYTHON ?= python3
+export OPENBLAS_NUM_THREADS ?= 1
 VENV   := build/venv
 PY     := $(VENV)/bin/python
 READY  := build/.ready

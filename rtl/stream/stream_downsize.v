@@ -19,7 +19,8 @@ module stream_downsize #(
     output wire [WIDTH-1:0]       m_data
 );
     localparam CW = $clog2(RATIO) + 1;
-    localparam [CW-1:0] LAST = RATIO - 1;
+    localparam LAST_LANE = RATIO - 1;
+    localparam [CW-1:0] LAST = LAST_LANE[CW-1:0];
     localparam [CW-1:0] ONE  = 1;
 
     generate

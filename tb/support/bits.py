@@ -7,11 +7,13 @@ import numpy as np
 def pack(values, width: int) -> int:
     """Integers (signed or not) to one bus value; each is taken modulo 2^width."""
     array = np.asarray(values)
-    if width in (8, 16, 32, 64) and array.dtype != object:
-        return int.from_bytes(array.astype(np.int64).astype(f"<u{width // 8}", casting="unsafe").tobytes(), "little")
+    if width in (8, 16, 32, 64) and array.dtype.kind in "biu":
+        return int.from_bytes(array.astype(f"<u{width // 8}").tobytes(), "little")
+    # Not through a NumPy number: a list with values of 2^63 and more would become a list of floats.
+    exact = array if isinstance(values, np.ndarray) else np.array(values, dtype=object)
     mask = (1 << width) - 1
     bus = 0
-    for value in reversed([int(v) for v in array.ravel()]):
+    for value in reversed([int(v) for v in exact.ravel()]):
         bus = bus << width | (value & mask)
     return bus
 

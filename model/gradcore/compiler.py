@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The compiler: a network and an engine in, memory map, programs and memory image out."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from gradcore import isa, listing
+from gradcore.config import EngineConfig
+from gradcore.isa import Opcode
+from gradcore.loss import targets
+from gradcore.lower import Lower, Op
+from gradcore.plan import CompileError, MemoryMap, memory_map
+from gradcore.schedule import Schedule
+from gradcore.tokens import add_tokens, timeline
+
+__all__ = ["CompileError", "CompiledNetwork", "CompiledProgram", "compile_network"]
+
+INDEX_LIMIT = 1 << 24  # instruction indices of the ERROR register
+
+
+@dataclass(frozen=True)
+class CompiledProgram:
+    """Instructions of one run of the engine; ops[k] tells what instruction k does (END has none)."""
+
+    name: str
+    ops: tuple
+    tokens: int
+
+    @cached_property
+    def instructions(self) -> tuple:
+        return (*(op.instr for op in self.ops), isa.instruction(Opcode.END))
+
+    @cached_property
+    def binary(self) -> np.ndarray:
+        """The program as bytes."""
+        return isa.assemble(self.instructions)
+
+    @cached_property
+    def timeline(self) -> list:
+        """(start, end) in expected cycles of every operation."""
+        return timeline(self.ops)
+
+    @property
+    def cycles(self) -> int:
+        """Expected cycles of the program."""
+        return max((end for _, end in self.timeline), default=0)
+
+    def describe(self, index: int) -> str:
+        """One line about instruction `index`, for error messages."""
+        if index == len(self.ops):
+            return "END"
+        op: Op = self.ops[index]
+        return f"instruction {index}: {op.instr.opcode.name} {op.layer}: {op.text}"
+
+
+@dataclass(frozen=True)
+class CompiledNetwork:
+    """`train` is one training iteration, `infer` the forward pass alone; both use the same memory map and `images` images per run."""
+
+    network: object
+    config: EngineConfig
+    images: int
+    memory: MemoryMap
+    train: CompiledProgram
+    infer: CompiledProgram
+
+    @property
+    def listing(self) -> str:
+        """Memory map and programs as text."""
+        return listing.write(self)
+
+    def initial_image(self, state: list) -> np.ndarray:
+        """Bytes behind BASE0 before the first run: weights and momentum of `state` (as ReferenceTrainer.weights()), zeros elsewhere."""
+        image = np.zeros(self.memory.size, np.uint8)
+        for tensor, data in self.pack_state(state):
+            image[tensor.addr : tensor.end] = data
+        return image
+
+    def pack_state(self, state: list):
+        """(RowTensor, bytes) of all weights and momenta."""
+        for weight, momentum, p, layer in zip(self.memory.weight, self.memory.momentum, self.network.parameters, state, strict=True):
+            yield weight, weight.layout.pack(layer["weight"], layer["bias"] if p.bias else None)
+            yield momentum, momentum.layout.pack(layer["momentum"], layer["bias_momentum"] if p.bias else None)
+
+    def unpack_state(self, read) -> list:
+        """State of all layers; read(RowTensor) gives a tensor's bytes."""
+        result = []
+        for weight, momentum in zip(self.memory.weight, self.memory.momentum):
+            w, b = weight.layout.unpack(read(weight))
+            v, bv = momentum.layout.unpack(read(momentum))
+            zero = np.zeros(len(w), np.int64)
+            result.append({"weight": w, "bias": zero if b is None else b, "momentum": v, "bias_momentum": zero.copy() if bv is None else bv})
+        return result
+
+    def pack_images(self, x) -> np.ndarray:
+        """Images (N, C, H, W) of one minibatch as the bytes behind BASE1."""
+        return self.memory.act[0].layout.pack(x)
+
+    def pack_targets(self, labels) -> np.ndarray:
+        """Labels (N,) of one minibatch as the bytes behind BASE2."""
+        bits = targets(np.asarray(labels), self.network.classes).astype(np.int64)
+        return self.memory.target.layout.pack(bits[:, :, None, None])
+
+
+def compile_network(network, config: EngineConfig = EngineConfig(), images: int | None = None) -> CompiledNetwork:
+    """Compile `network` for minibatches of `images` (default: the network's). Raises CompileError, naming layer, quantity and limit, when it
+    does not fit the engine."""
+    images = network.minibatch if images is None else images
+    if config.data_width != network.data_width:
+        raise CompileError(None, "data width of the network", network.data_width, f"{config.data_width} (the engine's)")
+    if not 1 <= images <= network.minibatch:
+        raise CompileError(None, "minibatch", images, f"1..{network.minibatch} (the network's)")
+    _check_reductions(network, config)
+    floors = {}
+    while True:
+        memory = memory_map(network, config, images, floors)
+        try:
+            lower = Lower(network, config, images, memory)
+            return CompiledNetwork(network, config, images, memory, _program("train", lower), _program("infer", lower))
+        except CompileError as error:
+            # Tiles of a fold with many images may not fit: compute coarser in the finest of the maps concerned.
+            now = {stage: _stage_fold(memory, stage) for stage in error.stages if stage < 2 * len(memory.folds)}
+            if not now or min(now.values()) == config.log_grid:
+                raise
+            stage = min(now, key=lambda s: (now[s], -s))
+            floors[stage] = now[stage] + 1
+
+
+def _stage_fold(memory: MemoryMap, stage: int) -> int:
+    folds = memory.folds[stage // 2]
+    return folds.out if stage % 2 else folds.fp
+
+
+def _program(name: str, lower: Lower) -> CompiledProgram:
+    ops = Schedule(lower, name == "train").ops
+    tokens = add_tokens(ops)
+    if len(ops) >= INDEX_LIMIT:
+        raise CompileError(None, "instructions of the program", len(ops), INDEX_LIMIT)
+    for index, op in enumerate(ops):
+        op.instr["tag"] = index & 0x7FF
+    return CompiledProgram(name, tuple(ops), tokens)
+
+
+def _check_reductions(network, config: EngineConfig):
+    """The exact sums of FP and BP must fit the engine's accumulators (network.py checks them for 48 bits)."""
+    room, width = (1 << (config.acc_width - 1)) - 1, network.data_width
+    for p in network.parameters:
+        taps = p.weight_shape[2] * p.weight_shape[3]
+        forward = (p.in_shape[0] * taps << 2 * width - 2) + p.bias * (1 << width - 1 + p.bias_exp)
+        backward = (p.weight_shape[0] * taps << 2 * width - 2) * (p.index > 0)
+        if max(forward, backward) > room:
+            raise CompileError(p.name, "bits of its largest sum", max(forward, backward).bit_length() + 1, config.acc_width)
+        for shift in (p.shift_fp, p.shift_bp or 0):
+            if shift >= config.acc_width:
+                raise CompileError(p.name, "shift", shift, config.acc_width - 1)

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data sets as arrays: the handwritten digits of scikit-learn, any .npz file, and their way into the input format."""
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gradcore.fixed import Format, quantize
+from gradcore.network import Network
+
+KEYS = ("x_train", "y_train", "x_test", "y_test")
+
+
+class DataError(ValueError):
+    """Data that cannot be used. Attributes: file, key (of the .npz file, or '')."""
+
+    def __init__(self, file, key, problem):
+        self.file, self.key = str(file), key
+        super().__init__(": ".join(part for part in (self.file, key, problem) if part))
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Real images (N, C, H, W) as float64 and integer labels (N,), for training and test."""
+
+    x_train: np.ndarray
+    y_train: np.ndarray
+    x_test: np.ndarray
+    y_test: np.ndarray
+    name: str = ""
+
+    @property
+    def classes(self) -> int:
+        """Number of classes: the largest label plus one."""
+        return int(max(self.y_train.max(), self.y_test.max())) + 1
+
+
+def load(source) -> Dataset:
+    """The data set `digits`, or the .npz file of that path. Raises DataError."""
+    return load_digits() if str(source) == "digits" else load_npz(source)
+
+
+def load_digits(train: int = 1440, seed: int = 2019) -> Dataset:
+    """The 1797 handwritten digits of scikit-learn, 8x8 pixels of 0..1, `train` of them for training; the split is fixed by `seed`.
+
+    Raises DataError when scikit-learn is not installed.
+    """
+    try:
+        from sklearn.datasets import load_digits as read
+    except ImportError as error:
+        raise DataError("digits", "", "scikit-learn is not installed") from error
+    digits = read()
+    images, labels = digits.images[:, None] / 16.0, digits.target.astype(np.int64)
+    order = np.random.Generator(np.random.PCG64(seed)).permutation(len(labels))
+    first, rest = order[:train], order[train:]
+    return Dataset(images[first], labels[first], images[rest], labels[rest], "digits")
+
+
+def load_npz(file) -> Dataset:
+    """A .npz file of x_train, y_train, x_test, y_test: images (N, H, W) or (N, C, H, W), labels (N,).
+
+    Unsigned 8-bit images become 0..1, all others are taken as they are. Raises DataError with file and key.
+    """
+    try:
+        archive = np.load(Path(file), allow_pickle=False)
+        if isinstance(archive, np.ndarray):
+            raise DataError(file, "", "is not a .npz archive")
+        with archive:
+            for key in KEYS:
+                if key not in archive.files:
+                    raise DataError(file, key, f"is missing; the file has {', '.join(archive.files) or 'nothing'}")
+            arrays = {key: _read(archive, file, key) for key in KEYS}
+    except DataError:
+        raise
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise DataError(file, "", f"cannot be read: {error}") from error
+    for part in ("train", "test"):
+        images, labels = _images(file, f"x_{part}", arrays[f"x_{part}"]), _labels(file, f"y_{part}", arrays[f"y_{part}"])
+        if len(images) != len(labels):
+            raise DataError(file, f"y_{part}", f"{len(labels)} labels for {len(images)} images")
+        arrays |= {f"x_{part}": images, f"y_{part}": labels}
+    if arrays["x_train"].shape[1:] != arrays["x_test"].shape[1:]:
+        raise DataError(file, "x_test", f"images of shape {arrays['x_test'].shape[1:]}, for training {arrays['x_train'].shape[1:]}")
+    return Dataset(**arrays, name=Path(file).stem)
+
+
+def check(data: Dataset, network: Network) -> None:
+    """Raises DataError when `data` does not fit the network's input, classes or minibatch."""
+    source = data.name or "data"
+    if data.x_train.shape[1:] != network.shape:
+        raise DataError(source, "x_train", f"images of shape {data.x_train.shape[1:]} where the network reads {network.shape}")
+    if data.classes > network.classes:
+        raise DataError(source, "y_train", f"{data.classes} classes for {network.classes} outputs")
+    if len(data.y_train) < network.minibatch:
+        raise DataError(source, "x_train", f"{len(data.y_train)} images are less than a minibatch of {network.minibatch}")
+
+
+def quantize_input(x, network: Network) -> np.ndarray:
+    """Real images `x` as integers of the network's input format, half-even, saturated."""
+    return quantize(x, Format(network.data_width, network.input_frac), "half_even")
+
+
+def batches(count: int, minibatch: int, seed: int, epoch: int) -> list:
+    """Index arrays of the whole minibatches of an epoch, in an order that `seed` and `epoch` (from 0) fix; what is left over is dropped."""
+    order = np.random.Generator(np.random.PCG64([seed, epoch])).permutation(count)
+    return [order[n:n + minibatch] for n in range(0, count - minibatch + 1, minibatch)]
+
+
+def _read(archive, file, key):
+    try:
+        return archive[key]
+    except Exception as error:     # zip, pickle and header errors alike
+        raise DataError(file, key, f"cannot be read: {error}") from error
+
+
+def _images(file, key, x):
+    if x.ndim not in (3, 4) or x.dtype.kind not in "iuf" or 0 in x.shape:
+        raise DataError(file, key, f"{x.dtype} of shape {x.shape} are not images (N, H, W) or (N, C, H, W)")
+    if x.dtype.kind == "f" and not np.isfinite(x).all():
+        raise DataError(file, key, "has infinite values or NaN")
+    x = x[:, None] if x.ndim == 3 else x
+    return x / 255.0 if x.dtype == np.uint8 else x.astype(np.float64)
+
+
+def _labels(file, key, y):
+    if y.ndim != 1 or y.dtype.kind not in "iu" or (y.size and y.min() < 0):
+        raise DataError(file, key, f"{y.dtype} of shape {y.shape} are not labels (N,) of 0, 1, ..")
+    return y.astype(np.int64)

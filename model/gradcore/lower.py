@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Second step of the compiler: one instruction at a time, with the memory that it reads and writes."""
+
+from dataclasses import dataclass, field
+
+from gradcore.config import EngineConfig
+from gradcore.fixed import COEF_MAX, MODES, random_tag
+from gradcore.fold import ceil_div, image_place
+from gradcore.isa import BP, ENGINE, FP, GATE_BUFFER, WU, Instruction, Opcode, instruction
+from gradcore.loss import LOSSES
+from gradcore.plan import FIXED, CompileError, MapTensor, MemoryMap, Tile
+
+
+@dataclass
+class Op:
+    """An instruction and its accesses: (space, start, end). Spaces: buf0, buf1, gate (vectors), wgt, grad (rows), dram0..dram3 (bytes).
+
+    late_reads are finished when the results are written, reads when the operands have been read.
+    """
+
+    instr: Instruction
+    layer: str
+    text: str
+    cycles: int
+    reads: list = field(default_factory=list)
+    writes: list = field(default_factory=list)
+    late_reads: list = field(default_factory=list)
+
+    @property
+    def engine(self) -> int:
+        return ENGINE[self.instr.opcode]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A tile in an operand buffer, moved to the image group that an access is about."""
+
+    buffer: int
+    base: int
+    tile: Tile
+    start: int
+    size: int
+
+    @property
+    def range(self) -> tuple:
+        return f"buf{self.buffer}", self.start, self.start + self.size
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a layer in the weight or gradient buffer: first row, first bias row, end."""
+
+    base: int
+    bias_base: int
+    end: int
+
+
+class Lower:
+    """Makes the instructions of one network on one engine for minibatches of `images`."""
+
+    def __init__(self, network, config: EngineConfig, images: int, memory: MemoryMap):
+        self.network, self.config, self.images, self.memory = network, config, images, memory
+
+    def _make(self, opcode, layer, **fields) -> Instruction:
+        try:
+            return instruction(opcode, **fields)
+        except ValueError as error:
+            raise CompileError(layer, f"an instruction field does not fit: {error}", "too large", "the field") from error
+
+    # DRAM to and from buffers
+
+    def _contiguous(self, base_sel, addr, words, word_bytes) -> tuple:
+        beats = ceil_div(words * word_bytes, self.config.mem_bytes)
+        fields = dict(base_sel=base_sel, addr=addr, run_beats=beats, n1=1, n2=1, n_words=words)
+        return fields, (f"dram{base_sel}", addr, addr + beats * self.config.mem_bytes)
+
+    def _group(self, tensor: MapTensor, group: int) -> tuple:
+        layout = tensor.layout
+        return self._contiguous(tensor.base_sel, tensor.addr + group * layout.group_bytes, layout.group_vectors, self.config.vector_bytes)
+
+    def load(self, layer: str, tensor: MapTensor, group: int, place: Place, scale=None) -> Op:
+        """LOAD of one image group; up-sampled if the tensor says so, scaled by `scale` = (first gate vector, tile, vectors in all)."""
+        layout, tile = tensor.layout, place.tile
+        fields, dram = self._group(tensor, group)
+        strides = dict(stride_b=tile.stride_b, stride_y=tile.stride_y, stride_x=tile.stride_x)
+        reads, vectors = [dram], layout.group_vectors
+        if tensor.upsample:
+            vectors *= 4
+            strides |= dict(upsample=1, pool_bit=min(layout.fold, self.config.log_grid - 1))
+            if layout.fold == self.config.log_grid:
+                strides |= dict(stride_y=2 * tile.stride_y, stride_x=2 * tile.stride_x, stride_qy=tile.stride_y, stride_qx=tile.stride_x)
+            else:
+                strides |= dict(stride_qy=2 * tile.stride_b, stride_qx=tile.stride_b)
+        if scale:
+            first, gate_tile, total = scale
+            start = first + group * tile.groups * gate_tile.size
+            strides |= dict(scale=1, gate_base=start)
+            reads.append(("gate", start, min(start + tile.groups * gate_tile.size, first + total)))
+        instr = self._make(Opcode.LOAD, layer, **fields, buffer=place.buffer, fold=tile.fold, n_b=1, n_y=layout.rows, n_x=layout.columns,
+                           n_c=layout.channels, base=place.base, **strides)  # fmt: skip
+        what = " up-sampled" * tensor.upsample + " scaled" * bool(scale)
+        return Op(instr, layer, f"{tensor.name} group {group}{what}", max(fields["run_beats"], vectors), reads, [place.range])
+
+    def load_gate(self, layer: str, tensor: MapTensor, group: int, first: int) -> Op:
+        """LOAD of one image group of targets into the gate buffer."""
+        layout, tile = tensor.layout, tensor.tile
+        fields, dram = self._group(tensor, group)
+        base = first + group * tile.size
+        instr = self._make(Opcode.LOAD, layer, **fields, buffer=GATE_BUFFER, fold=tile.fold, n_b=1, n_y=layout.rows, n_x=layout.columns,
+                           n_c=layout.channels, base=base, stride_b=tile.stride_b, stride_y=tile.stride_y, stride_x=tile.stride_x)  # fmt: skip
+        return Op(instr, layer, f"{tensor.name} group {group}", max(fields["run_beats"], layout.group_vectors), [dram], [("gate", base, base + tile.size)])
+
+    def store(self, layer: str, tensor: MapTensor, group: int, place: Place) -> Op:
+        """STORE of one image group; its tile in the buffer has the shape of the tensor."""
+        layout = tensor.layout
+        fields, dram = self._group(tensor, group)
+        instr = self._make(Opcode.STORE, layer, **fields, buffer=place.buffer, fold=layout.fold, n_b=1, n_y=layout.rows, n_x=layout.columns,
+                           n_c=layout.channels, base=place.base, stride_b=layout.group_vectors, stride_y=layout.columns * layout.channels,
+                           stride_x=layout.channels)  # fmt: skip
+        return Op(instr, layer, f"{tensor.name} group {group}", max(fields["run_beats"], layout.group_vectors), [place.range], [dram])
+
+    def load_weights(self, index: int, rows: Rows) -> list:
+        """LOADW of weights and of the bias."""
+        p, tensor = self.network.parameters[index], self.memory.weight[index]
+        layout, ops = tensor.layout, []
+        taps = layout.kernel[0] * layout.kernel[1]
+        parts = [("weights", 0, layout.groups * taps, layout.inputs, rows.base)]
+        if p.bias:
+            parts.append(("bias", layout.bias_offset, layout.groups, 1, rows.bias_base))
+        for what, offset, outer, inner, base in parts:
+            fields, dram = self._contiguous(FIXED, tensor.addr + offset, outer * inner, self.config.row_bytes)
+            instr = self._make(Opcode.LOADW, p.name, **fields, n_outer=outer, n_inner=inner, base=base)
+            ops.append(Op(instr, p.name, what, max(fields["run_beats"], outer * inner), [dram], [("wgt", base, base + outer * inner)]))
+        return ops
+
+    def update(self, index: int, grads: Rows) -> list:
+        """UPDATE of weights and of the bias."""
+        p, tensor, previous = self.network.parameters[index], self.memory.weight[index], self.memory.momentum[index]
+        layout, ops, momentum = tensor.layout, [], self.network.optimiser == "momentum"
+        parts = [("weights", 0, layout.inner, grads.base, 0, p.weight_update)]
+        if p.bias:
+            parts.append(("bias", layout.bias_offset, 1, grads.bias_base, layout.inner, p.bias_update))
+        for what, offset, inner, base, key, numbers in parts:
+            words = layout.groups * inner
+            fields, dram = self._contiguous(FIXED, tensor.addr + offset, words, self.config.row_bytes)
+            _, dram_momentum = self._contiguous(FIXED, previous.addr + offset, words, self.config.row_bytes)
+            drams = [dram, dram_momentum] if momentum else [dram]
+            if not (0 <= numbers.lr_m <= COEF_MAX and 0 <= numbers.beta_m <= COEF_MAX):
+                raise CompileError(p.name, "learning rate or momentum coefficient", max(numbers.lr_m, numbers.beta_m), COEF_MAX)
+            instr = self._make(
+                Opcode.UPDATE, p.name, momentum=momentum, rounding=MODES[self.network.mode("param")], base_sel=FIXED, addr=fields["addr"],
+                run_beats=fields["run_beats"], momentum_addr=dram_momentum[1] if momentum else 0, n_outer=layout.groups, n_inner=inner,
+                base=base, shift_g=numbers.shift_g, shift_v=numbers.shift_v, shift_w=numbers.shift_w, lr_m=numbers.lr_m,
+                beta_m=numbers.beta_m if momentum else 0, rnd_tag=random_tag(index, "param"), key=key, n_words=words)  # fmt: skip
+            cycles = max(words, len(drams) * fields["run_beats"])
+            ops.append(Op(instr, p.name, what, cycles, [*drams, ("grad", base, base + words)], drams))
+        return ops
+
+    # COMPUTE
+
+    def _turn(self, name: str, access: int, storage: int, image: int) -> dict:
+        """Rotations that place image `image`, the first of a group of fold `access`, inside its group of fold `storage`."""
+        _, ih, ix = image_place(self.config.grid, storage, image)
+        assert storage <= access
+        return {f"{name}_rot_y": int(ih) << storage, f"{name}_rot_x": int(ix) << storage}
+
+    def _operand(self, name: str, place: Place, access: int, image: int, shape) -> dict:
+        tile = place.tile
+        return {f"{name}_base": place.base, f"{name}_stride_y": tile.stride_y, f"{name}_stride_x": tile.stride_x, f"{name}_height": shape[1],
+                f"{name}_width": shape[2], f"{name}_fold": tile.fold, **self._turn(name, access, tile.fold, image)}  # fmt: skip
+
+    def _gate(self, gate: tuple, access: int, image: int) -> tuple:
+        """Fields and range of the gate vectors of a group; gate = (first vector, tile)."""
+        first, tile = gate
+        base = first + image // (self.config.grid >> tile.fold) ** 2 * tile.size
+        fields = dict(gate_base=base, gate_stride_y=tile.stride_y, gate_stride_x=tile.stride_x, gate_fold=tile.fold)
+        return fields | self._turn("gate", access, tile.fold, image), ("gate", base, base + tile.size)
+
+    def _common(self, fold: int, image: int, shape) -> dict:
+        py = 1 << fold
+        images = (self.config.grid >> fold) ** 2
+        return dict(fold=fold, n_by=ceil_div(shape[1], py), n_bx=ceil_div(shape[2], py), height=shape[1], width=shape[2], n_base=image,
+                    n_valid=min(images, self.images - image))  # fmt: skip
+
+    def _column_groups(self, maps: int) -> dict:
+        groups = ceil_div(maps, self.config.cols)
+        return dict(n_g=groups, n_last=maps - (groups - 1) * self.config.cols)
+
+    def forward(self, index: int, image: int, source: Place, dest: Place, rows: Rows, train: bool, loss: bool) -> Op:
+        """COMPUTE FP of the group that starts with `image`; gates are written when training, the last layer then gives the delta."""
+        p, fold, memory = self.network.parameters[index], self.memory.folds[index].fp, self.memory
+        layout = memory.weight[index].layout
+        fields = dict(
+            mode=FP, row_buf=source.buffer, dst_buf=dest.buffer, bias=p.bias, relu=p.relu, pool=bool(p.pool), rounding=MODES[self.network.mode("act")],
+            shift=p.shift_fp, bias_exp=p.bias_exp, rnd_tag=random_tag(index, "act"), n_ky=layout.kernel[0], n_kx=layout.kernel[1], n_c=layout.inputs,
+            disp_y0=-p.pad[0], disp_x0=-p.pad[1], wgt_base=rows.base, wgt_stride_g=layout.inner, wgt_stride_ky=layout.kernel[1] * layout.inputs,
+            wgt_stride_kx=layout.inputs, wgt_stride_cg=self.config.cols, bias_base=rows.bias_base)  # fmt: skip
+        fields |= self._common(fold, image, p.conv_shape) | self._column_groups(layout.outputs)
+        fields |= self._operand("row", source, fold, image, p.in_shape) | self._operand("dst", dest, fold, image, p.out_shape)
+        writes, late = [dest.range], []
+        if loss:
+            gate, touched = self._gate((memory.target_gate, memory.target.tile), fold, image)
+            numbers = self.network.loss_parameters
+            fields |= gate | dict(loss=LOSSES[numbers.loss], t_pos=numbers.t_pos, t_neg=numbers.t_neg, loss_shift=numbers.shift)
+            late.append(touched)
+        elif train and memory.gate[index]:
+            gate, touched = self._gate(memory.gate[index], fold, image)
+            fields |= gate | dict(gate_write=1)
+            writes.append(touched)
+        return self._compute(p, fields, f"FP images {image}..", [source.range, ("wgt", rows.base, rows.end)], writes, late)
+
+    def backward(self, index: int, image: int, source: Place, dest: Place, rows: Rows) -> Op:
+        """COMPUTE BP: the local gradient at the input of layer `index`, scaled by the gate unless the layer before pools."""
+        p, fold, memory = self.network.parameters[index], self.memory.folds[index].bp, self.memory
+        before, layout = self.network.parameters[index - 1], memory.weight[index].layout
+        fields = dict(
+            mode=BP, row_buf=source.buffer, dst_buf=dest.buffer, rounding=MODES[self.network.mode("delta")], shift=p.shift_bp,
+            rnd_tag=random_tag(index - 1, "delta"), n_ky=layout.kernel[0], n_kx=layout.kernel[1], n_c=layout.outputs, disp_y0=p.pad[0],
+            disp_x0=p.pad[1], wgt_base=rows.base, wgt_stride_g=self.config.cols, wgt_stride_ky=layout.kernel[1] * layout.inputs,
+            wgt_stride_kx=layout.inputs, wgt_stride_cg=layout.inner)  # fmt: skip
+        fields |= self._common(fold, image, p.in_shape) | self._column_groups(layout.inputs)
+        fields |= self._operand("row", source, fold, image, self._delta_shape(p)) | self._operand("dst", dest, fold, image, p.in_shape)
+        late = []
+        if memory.gate[index - 1] and not before.pool:
+            gate, touched = self._gate(memory.gate[index - 1], fold, image)
+            fields |= gate | dict(scale=1)
+            late.append(touched)
+        return self._compute(p, fields, f"BP images {image}..", [source.range, ("wgt", rows.base, rows.end)], [dest.range], late)
+
+    def gradients(self, index: int, image: int, delta: Place, act: Place, grads: Rows, first: bool) -> Op:
+        """COMPUTE WU: adds the gradients of the group that starts with `image`."""
+        p, fold, memory = self.network.parameters[index], self.memory.folds[index].fp, self.memory
+        layout, shape = memory.weight[index].layout, self._delta_shape(p)
+        fields = dict(
+            mode=WU, row_buf=delta.buffer, bias=p.bias, grad_first=first, n_rg=layout.groups, n_ky=layout.kernel[0], n_kx=layout.kernel[1],
+            disp_y0=-p.pad[0], disp_x0=-p.pad[1], grad_base=grads.base, grad_stride_rg=layout.inner,
+            grad_stride_ky=layout.kernel[1] * layout.inputs, grad_stride_kx=layout.inputs, grad_bias_base=grads.bias_base,
+            row_channels=layout.outputs, col_channels=layout.inputs)  # fmt: skip
+        fields |= self._common(fold, image, shape) | self._column_groups(layout.inputs)
+        fields |= self._operand("row", delta, fold, image, shape) | self._operand("col", act, fold, image, p.in_shape)
+        touched = ("grad", grads.base, grads.end)
+        return self._compute(p, fields, f"WU images {image}..", [delta.range, act.range], [touched], [touched])
+
+    @staticmethod
+    def _delta_shape(p) -> tuple:
+        """Shape of a layer's local gradient where it can differ from zero: pooling drops an odd last row or column."""
+        return (p.out_shape[0], 2 * p.out_shape[1], 2 * p.out_shape[2]) if p.pool else p.conv_shape
+
+    def _compute(self, p, fields, text, reads, writes, late) -> Op:
+        instr = self._make(Opcode.COMPUTE, p.name, **fields)
+        return Op(instr, p.name, text, compute_cycles(instr, self.config.cols)[0], reads, writes, late)
+
+
+def compute_cycles(instr: Instruction, cols: int) -> tuple:
+    """(cycles, array steps) of a COMPUTE: the sum over its passes of max(steps, drained columns)."""
+    blocks, taps = instr["n_by"] * instr["n_bx"], instr["n_ky"] * instr["n_kx"]
+    if instr["mode"] == WU:
+        each = blocks * cols
+        total = instr["n_rg"] * taps * instr["n_g"]
+        # A pass has at least COLS steps, so only the one with the sum column can be padded.
+        return total * each + instr["n_rg"] * instr["bias"] * (each == cols), total * each
+    steps = taps * instr["n_c"] + (instr["bias"] if instr["mode"] == FP else 0)
+    columns = [cols] * (instr["n_g"] - 1) + [instr["n_last"]]
+    return blocks * sum(max(steps, n) for n in columns), blocks * steps * instr["n_g"]

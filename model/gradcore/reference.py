@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reference trainer: one training iteration as integers, bit by bit what the engine computes."""
+
+import numpy as np
+
+from gradcore import layers
+from gradcore.fixed import (ACC_W, GRADIENT, MOMENTUM, WEIGHT, Format, bias_random, fits, int64, iteration_seed, map_random, quantize,
+                            random_tag, requantize, saturate, weight_random, wrap)
+from gradcore.loss import difference, loss_delta, loss_sum, targets
+from gradcore.network import Network
+from gradcore.optimiser import update
+
+STATE = ("weight", "bias", "momentum", "bias_momentum")
+
+
+def initial_weights(network: Network, seed: int) -> list:
+    """Per layer a dict of int64 arrays: weight (O, C, KY, KX) in fw, bias (O,) in fb, momentum and bias_momentum of the same shapes.
+
+    Weights are normal with variance 2 / inputs before a ReLU and 1 / inputs otherwise (He), from NumPy's PCG64 seeded with (seed,
+    layer); all else is zero. The bias stays zero in a layer without one.
+    """
+    result = []
+    for p in network.parameters:
+        rng = np.random.Generator(np.random.PCG64([seed, p.index]))
+        scale = np.sqrt((2 if p.relu else 1) / np.prod(p.weight_shape[1:]))
+        weight = quantize(rng.standard_normal(p.weight_shape) * scale, Format(network.data_width, p.fw))
+        bias = np.zeros(p.weight_shape[0], dtype=np.int64)
+        result.append({"weight": weight, "bias": bias, "momentum": np.zeros_like(weight), "bias_momentum": bias.copy()})
+    return result
+
+
+class ReferenceTrainer:
+    """Trains `network` in the engine's integers; `seed` (0..2^32-1) sets the initial weights and the random roundings.
+
+    state: what `initial_weights` returns, changed by every step.
+    last: tensors of the last step, each a list with one entry per layer - act (its input), z, out, gate (bool), delta (at z),
+    error (of its input, None in layer 0), grad, grad_bias - and d, the loss's difference. bool `grad_overflow` is sticky: a gradient
+    did not fit ACC_W bits and was wrapped.
+    """
+
+    def __init__(self, network: Network, seed: int = 1, state: list | None = None):
+        self.network, self.seed = network, seed
+        self.last, self.grad_overflow = {}, False
+        self.state = initial_weights(network, seed)
+        if state is not None:
+            self.load(state)
+
+    def weights(self) -> list:
+        """A copy of the state: per layer a dict of weight, bias, momentum, bias_momentum."""
+        return [{key: layer[key].copy() for key in STATE} for layer in self.state]
+
+    def load(self, state: list) -> None:
+        """Take over a state as `weights` returns it; raises ValueError for a wrong shape or a number outside the data width."""
+        for index, (own, new) in enumerate(zip(self.state, state, strict=True)):
+            for key in STATE:
+                if np.shape(new[key]) != own[key].shape or not fits(new[key], self.network.data_width):
+                    raise ValueError(f"layer {index}: {key} does not fit shape {own[key].shape} and {self.network.data_width} bits")
+        self.state = [{key: int64(new[key]).copy() for key in STATE} for new in state]
+
+    def step(self, x, labels, iteration: int) -> int:
+        """Train on one minibatch: `x` (N, C, H, W) integers in the input format, `labels` (N,), N up to the minibatch size.
+
+        Returns the integer LOSS (frac 2 fo). `iteration` counts from 0 and only chooses the random roundings.
+        """
+        x, labels = self._checked(x), np.asarray(labels)
+        if not 1 <= len(x) <= self.network.minibatch or labels.shape != (len(x),):
+            raise ValueError(f"{len(x)} images and labels of shape {labels.shape} are no minibatch of up to {self.network.minibatch}")
+        seed = iteration_seed(self.seed, iteration)
+        self.last = {key: [] for key in ("act", "z", "out", "gate", "delta", "error", "grad", "grad_bias")}
+        output = self._forward(x, seed, self.last)
+        loss = self.network.loss_parameters
+        d = difference(loss.loss, output.reshape(len(x), -1), targets(labels, self.network.classes), loss.t_pos, loss.t_neg)
+        self.last["d"] = d
+        self._backward(loss_delta(d, loss.shift, self.network.data_width).reshape(output.shape), seed)
+        self._update(seed)
+        return loss_sum(d)
+
+    def forward(self, x, iteration: int = 0) -> np.ndarray:
+        """Outputs (N, classes) as integers in the last layer's format, computed minibatch by minibatch with the roundings of `iteration`."""
+        x, size = self._checked(x), self.network.minibatch
+        seed = iteration_seed(self.seed, iteration)
+        return np.concatenate([self._forward(x[n:n + size], seed)[:, :, 0, 0] for n in range(0, len(x), size)])
+
+    def predict(self, x, iteration: int = 0) -> np.ndarray:
+        """Class (N,) of each image: the first largest output."""
+        return self.forward(x, iteration).argmax(axis=1)
+
+    def accuracy(self, x, labels, iteration: int = 0) -> float:
+        """Fraction of the images `x` that `predict` classifies as `labels`."""
+        return float((self.predict(x, iteration) == np.asarray(labels)).mean())
+
+    def _checked(self, x) -> np.ndarray:
+        x = int64(x)
+        if x.ndim != 4 or x.shape[1:] != self.network.shape:
+            raise ValueError(f"images of shape {x.shape[1:]} where the network reads {self.network.shape}")
+        if not fits(x, self.network.data_width):
+            raise OverflowError(f"input outside {self.network.data_width} bits")
+        return x
+
+    def _map_random(self, kind, layer, shape, seed):
+        return map_random(seed, random_tag(layer, kind), shape) if self.network.mode(kind) == "stochastic" else None
+
+    def _forward(self, a, seed, keep=None) -> np.ndarray:
+        width, mode = self.network.data_width, self.network.mode("act")
+        for p, state in zip(self.network.parameters, self.state):
+            acc = layers.conv(a, state["weight"], p.pad)
+            if p.bias:
+                acc += (state["bias"] << p.bias_exp)[:, None, None]
+            z = requantize(acc, p.shift_fp, width, mode, self._map_random("act", p.index, acc.shape, seed))
+            out, gate = layers.activate(z, p.relu, p.pool)
+            if keep is not None:
+                for key, tensor in (("act", a), ("z", z), ("out", out), ("gate", gate)):
+                    keep[key].append(tensor)
+            a = out
+        return a
+
+    def _backward(self, delta, seed) -> None:
+        network, last = self.network, self.last
+        for p in reversed(network.parameters):
+            grad, error = layers.conv_weights(delta, last["act"][p.index], p.weight_shape[2:], p.pad), None
+            for key, tensor in (("delta", delta), ("grad", self._gradient(grad)), ("grad_bias", self._gradient(layers.bias_gradient(delta)))):
+                last[key].insert(0, tensor)
+            if p.index:
+                sums = layers.conv_input(delta, self.state[p.index]["weight"], p.pad)
+                error = requantize(sums, p.shift_bp, network.data_width, network.mode("delta"),
+                                   self._map_random("delta", p.index - 1, sums.shape, seed))
+                gate = last["gate"][p.index - 1]
+                delta = (layers.upsample(error, gate.shape) if network.parameters[p.index - 1].pool else error) * gate
+            last["error"].insert(0, error)
+
+    def _gradient(self, grad):
+        self.grad_overflow |= not fits(grad, ACC_W)
+        return wrap(grad, ACC_W)
+
+    def _update(self, seed) -> None:
+        network, roundings = self.network, (GRADIENT, MOMENTUM, WEIGHT)
+        stochastic = network.mode("param") == "stochastic"
+        for p, state, grad, grad_bias in zip(network.parameters, self.state, self.last["grad"], self.last["grad_bias"]):
+            for key, gradient, random, numbers in (("", grad, weight_random, p.weight_update), ("bias", grad_bias, bias_random, p.bias_update)):
+                if numbers is None:
+                    continue
+                rnd = [random(seed, random_tag(p.index, "param"), p.weight_shape, j) if stochastic else None for j in roundings]
+                weight, momentum = key or "weight", "bias_momentum" if key else "momentum"
+                previous = state[momentum] if network.optimiser == "momentum" else np.zeros_like(state[momentum])
+                state[weight], v = update(state[weight], previous, gradient, numbers, network.data_width, network.mode("param"), rnd)
+                if network.optimiser == "momentum":
+                    state[momentum] = v

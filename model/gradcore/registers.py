@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Register map of the engine: byte offsets of 32-bit registers and the meaning of the counters."""
+
+from gradcore.isa import ENGINES, PRODUCERS
+
+ID_VALUE = 0x47524144
+VERSION_VALUE = 0x00000100
+
+ID, VERSION, CONFIG, CONFIG2 = 0x00, 0x04, 0x08, 0x0C
+CTRL, STATUS, IRQ_ENABLE, ERROR = 0x10, 0x14, 0x18, 0x1C
+PROG_BASE, SEED, PROG_LENGTH = 0x20, 0x28, 0x2C
+BASE = (0x30, 0x38, 0x40, 0x48)
+LOSS = 0x50
+COUNTERS = 0x100  # 64 bits each, latched by reading the low word
+
+START = 1  # CTRL
+BUSY, DONE, FAILED, GRAD_OVERFLOW = 1, 2, 4, 8  # STATUS
+
+ERRORS = {1: "unknown opcode"}
+
+
+def _counter_names() -> dict:
+    names = {0: "cycles", 1: "read_beats", 2: "write_beats"}
+    for e, engine in enumerate(ENGINES):
+        names[8 + 8 * e] = f"{engine}.busy"
+        names |= {9 + 8 * e + p: f"{engine}.wait_{producer}" for p, producer in enumerate(PRODUCERS)}
+        names[15 + 8 * e] = f"{engine}.idle"
+    return names | {48: "compute.mac_busy", 49: "compute.padding", 50: "compute.turn_round"}
+
+
+COUNTER_NAMES = _counter_names()

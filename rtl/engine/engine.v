@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// The training engine: fetches a program from memory and runs it on five engines (load, weight load, compute, store, update) that
+// work in parallel and are ordered by tokens alone (doc/architecture.md, doc/instructions.md). Controlled through the register port
+// (doc/registers.md), one native memory port (doc/streams.md), one level interrupt. Bit-exact with gradcore.reference.
+`default_nettype none
+
+module engine #(
+    parameter GRID       = 8,      // 4 or 8: GRID x GRID lanes
+    parameter COLS       = 16,     // columns: GRID, 2 GRID .. GRID*GRID
+    parameter DW         = 16,     // bits of a data word, 8..16
+    parameter ACC_W      = 48,     // bits of a sum
+    parameter MEM_W      = 512,    // bits of a memory beat, 64..512
+    parameter ADDR_W     = 48,     // bits of a byte address, 33..48
+    parameter ACT_DEPTH  = 2048,   // vectors in each operand buffer
+    parameter WGT_DEPTH  = 8192,   // rows in the weight buffer
+    parameter GRAD_DEPTH = 8192,   // rows in the gradient buffer
+    parameter GATE_DEPTH = 16384   // vectors in the gate buffer
+) (
+    input  wire               clk,
+    input  wire               rst,
+    input  wire               s_reg_write,
+    input  wire [11:0]        s_reg_addr,
+    input  wire [31:0]        s_reg_wdata,
+    input  wire               s_reg_read,
+    output wire [31:0]        m_reg_rdata,
+    output wire               m_rreq_valid,
+    input  wire               m_rreq_ready,
+    output wire [ADDR_W-1:0]  m_rreq_addr,
+    output wire [7:0]         m_rreq_len,
+    input  wire               s_rdat_valid,
+    input  wire [MEM_W-1:0]   s_rdat_data,
+    input  wire               s_rdat_last,
+    output wire               m_wreq_valid,
+    input  wire               m_wreq_ready,
+    output wire [ADDR_W-1:0]  m_wreq_addr,
+    output wire [7:0]         m_wreq_len,
+    output wire               m_wdat_valid,
+    input  wire               m_wdat_ready,
+    output wire [MEM_W-1:0]   m_wdat_data,
+    output wire [MEM_W/8-1:0] m_wdat_strb,
+    output wire               m_wdat_last,
+    input  wire               s_wrsp_valid,
+    output wire               irq,
+    output wire [4:0]         sts_active,  // load, wload, compute, store, update: an instruction is being executed
+    output wire [5*11-1:0]    sts_tag      // and its tag
+);
+    generate
+        if (GRID != 4 && GRID != 8) begin : g_illegal_grid
+            gradcore_illegal_parameter_GRID_must_be_4_or_8 u_stop ();
+        end
+        if (COLS < GRID || COLS > GRID*GRID || (COLS & (COLS-1)) != 0) begin : g_illegal_cols
+            gradcore_illegal_parameter_COLS_must_be_a_power_of_two_from_GRID_to_GRID_squared u_stop ();
+        end
+        if (DW < 8 || DW > 16) begin : g_illegal_dw
+            gradcore_illegal_parameter_DW_must_be_8_to_16 u_stop ();
+        end
+        if (MEM_W < 64 || MEM_W > 512 || (MEM_W & (MEM_W-1)) != 0) begin : g_illegal_mem_w
+            gradcore_illegal_parameter_MEM_W_must_be_a_power_of_two_from_64_to_512 u_stop ();
+        end
+        if (ADDR_W < 33 || ADDR_W > 48) begin : g_illegal_addr_w
+            gradcore_illegal_parameter_ADDR_W_must_be_33_to_48 u_stop ();
+        end
+    endgenerate
+
+    localparam LANES    = GRID*GRID;
+    localparam COLS_LOG = $clog2(COLS);
+    localparam ACCESS_W = 138;
+    localparam READ     = 7;
+    localparam LOAD     = 0;
+    localparam WLOAD    = 1;
+    localparam COMPUTE  = 2;
+    localparam STORE    = 3;
+    localparam UPDATE   = 4;
+    localparam R        = 5;         // memory readers: fetch, load, wload, update weights, update momentum
+    localparam W        = 3;         // memory writers: store, update weights, update momentum
+
+    // ---- Memory clients, client n at bit n, flattened buses
+    wire [R-1:0]         rreq_valid;
+    wire [R-1:0]         rreq_ready;
+    wire [R*ADDR_W-1:0]  rreq_addr;
+    wire [R*8-1:0]       rreq_len;
+    wire [R-1:0]         rdat_valid;
+    wire [MEM_W-1:0]     rdat_data;
+    wire                 rdat_last;
+    wire [W-1:0]         wreq_valid;
+    wire [W-1:0]         wreq_ready;
+    wire [W*ADDR_W-1:0]  wreq_addr;
+    wire [W*8-1:0]       wreq_len;
+    wire [W-1:0]         wdat_valid;
+    wire [W-1:0]         wdat_ready;
+    wire [W*MEM_W-1:0]   wdat_data;
+    wire [W*MEM_W/8-1:0] wdat_strb;
+    wire [W-1:0]         wdat_last;
+    wire [W-1:0]         wrsp_valid;
+
+    mem_arbiter #(.READERS(R), .WRITERS(W), .ADDR_W(ADDR_W), .MEM_W(MEM_W)) u_arbiter (
+        .clk(clk), .rst(rst),
+        .s_rreq_valid(rreq_valid), .s_rreq_ready(rreq_ready), .s_rreq_addr(rreq_addr), .s_rreq_len(rreq_len),
+        .m_rdat_valid(rdat_valid), .m_rdat_data(rdat_data), .m_rdat_last(rdat_last),
+        .s_wreq_valid(wreq_valid), .s_wreq_ready(wreq_ready), .s_wreq_addr(wreq_addr), .s_wreq_len(wreq_len),
+        .s_wdat_valid(wdat_valid), .s_wdat_ready(wdat_ready), .s_wdat_data(wdat_data), .s_wdat_strb(wdat_strb), .s_wdat_last(wdat_last),
+        .m_wrsp_valid(wrsp_valid),
+        .m_rreq_valid(m_rreq_valid), .m_rreq_ready(m_rreq_ready), .m_rreq_addr(m_rreq_addr), .m_rreq_len(m_rreq_len),
+        .s_rdat_valid(s_rdat_valid), .s_rdat_data(s_rdat_data), .s_rdat_last(s_rdat_last),
+        .m_wreq_valid(m_wreq_valid), .m_wreq_ready(m_wreq_ready), .m_wreq_addr(m_wreq_addr), .m_wreq_len(m_wreq_len),
+        .m_wdat_valid(m_wdat_valid), .m_wdat_ready(m_wdat_ready), .m_wdat_data(m_wdat_data), .m_wdat_strb(m_wdat_strb), .m_wdat_last(m_wdat_last),
+        .s_wrsp_valid(s_wrsp_valid)
+    );
+
+    // ---- Control: registers, fetch, queues, tokens
+    wire                program_start;
+    wire [4*ADDR_W-1:0] base;
+    wire [31:0]         seed;
+    wire [5*1024-1:0]   instruction;
+    wire [4:0]          starts;
+    wire [4:0]          done;
+    wire [4:0]          busy;
+    wire                compute_room;
+    wire                read_done;
+    wire [4:0]          read_signal;
+    wire                written;
+    wire [4:0]          written_signal;
+    wire                step;
+    wire                pad;
+    wire                overflow;
+    wire [63:0]         loss;
+
+    control #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .GRID(GRID), .COLS(COLS), .DW(DW),
+              .ACT_DEPTH(ACT_DEPTH), .WGT_DEPTH(WGT_DEPTH), .GRAD_DEPTH(GRAD_DEPTH), .GATE_DEPTH(GATE_DEPTH)) u_control (
+        .clk(clk), .rst(rst),
+        .s_reg_write(s_reg_write), .s_reg_addr(s_reg_addr), .s_reg_wdata(s_reg_wdata), .s_reg_read(s_reg_read), .m_reg_rdata(m_reg_rdata), .irq(irq),
+        .m_rreq_valid(rreq_valid[0]), .m_rreq_ready(rreq_ready[0]), .m_rreq_addr(rreq_addr[0 +: ADDR_W]), .m_rreq_len(rreq_len[0 +: 8]),
+        .s_rdat_valid(rdat_valid[0]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
+        .m_program_start(program_start), .cfg_base(base), .cfg_seed(seed),
+        .m_start(starts), .m_instruction(instruction), .s_done(done), .s_compute_room(compute_room),
+        .s_read(read_done), .s_read_signal(read_signal), .s_written(written), .s_written_signal(written_signal),
+        .s_step(step), .s_pad(pad), .s_overflow(overflow), .s_loss(loss), .s_read_beat(s_rdat_valid), .s_write_beat(m_wdat_valid && m_wdat_ready),
+        .sts_busy(busy)
+    );
+
+    // ---- Load engine
+    wire                load_gate_valid;
+    wire                load_gate_ready;
+    wire [ACCESS_W-1:0] load_gate_access;
+    wire                load_gate_back;
+    wire [LANES-1:0]    gate_rd_data;
+    wire                load_wr_valid;
+    wire [2:0]          load_wr_ready;
+    wire [1:0]          load_wr_buffer;
+    wire [ACCESS_W-1:0] load_wr_access;
+    wire [LANES*DW-1:0] load_wr_data;
+    wire [LANES-1:0]    load_wr_bits;
+    wire [3:0]          load_wr_select = {3'b000, load_wr_valid} << load_wr_buffer;
+
+    load_engine #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W)) u_load (
+        .clk(clk), .rst(rst), .start(starts[LOAD]), .s_instruction(instruction[LOAD*1024 +: 1024]), .cfg_base(base), .m_done(done[LOAD]),
+        .m_rreq_valid(rreq_valid[1]), .m_rreq_ready(rreq_ready[1]), .m_rreq_addr(rreq_addr[ADDR_W +: ADDR_W]), .m_rreq_len(rreq_len[8 +: 8]),
+        .s_rdat_valid(rdat_valid[1]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
+        .m_gate_valid(load_gate_valid), .m_gate_ready(load_gate_ready), .m_gate_access(load_gate_access),
+        .s_gate_valid(load_gate_back), .s_gate_data(gate_rd_data),
+        .m_wr_valid(load_wr_valid), .m_wr_ready(|({1'b0, load_wr_ready} & (4'b0001 << load_wr_buffer))), .m_wr_buffer(load_wr_buffer),
+        .m_wr_access(load_wr_access), .m_wr_data(load_wr_data)
+    );
+    genvar i;
+    generate
+        for (i = 0; i < LANES; i = i + 1) begin : g_bit
+            assign load_wr_bits[i] = load_wr_data[i*DW];
+        end
+    endgenerate
+
+    // ---- Weight load and weight buffer
+    wire                wgt_wr_valid;
+    wire [15:0]         wgt_wr_addr;
+    wire [COLS_LOG-1:0] wgt_wr_rot;
+    wire [COLS*DW-1:0]  wgt_wr_data;
+    wire                wgt_rd_valid;
+    wire [15:0]         wgt_rd_addr;
+    wire [COLS_LOG-1:0] wgt_rd_rot;
+    wire                wgt_rd_ramp;
+    wire [COLS*DW-1:0]  wgt_rd_data;
+
+    wload_engine #(.COLS(COLS), .COLS_LOG(COLS_LOG), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_wload (
+        .clk(clk), .rst(rst), .start(starts[WLOAD]), .s_instruction(instruction[WLOAD*1024 +: 1024]), .cfg_base(base), .m_done(done[WLOAD]),
+        .m_rreq_valid(rreq_valid[2]), .m_rreq_ready(rreq_ready[2]), .m_rreq_addr(rreq_addr[2*ADDR_W +: ADDR_W]), .m_rreq_len(rreq_len[16 +: 8]),
+        .s_rdat_valid(rdat_valid[2]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
+        .m_wr_valid(wgt_wr_valid), .m_wr_addr(wgt_wr_addr), .m_wr_rot(wgt_wr_rot), .m_wr_data(wgt_wr_data)
+    );
+    wire weights_m_rd_valid_unused;
+    weight_buffer #(.COLS(COLS), .DW(DW), .DEPTH(WGT_DEPTH), .LATENCY(READ)) u_weights (
+        .clk(clk), .rst(rst),
+        .s_wr_valid(wgt_wr_valid), .s_wr_addr(wgt_wr_addr[$clog2(WGT_DEPTH)-1:0]), .s_wr_rot(wgt_wr_rot), .s_wr_data(wgt_wr_data),
+        .s_rd_valid(wgt_rd_valid), .s_rd_addr(wgt_rd_addr[$clog2(WGT_DEPTH)-1:0]), .s_rd_rot(wgt_rd_rot), .s_rd_ramp(wgt_rd_ramp),
+        .m_rd_valid(weights_m_rd_valid_unused), .m_rd_data(wgt_rd_data)
+    );
+
+    // ---- Compute
+    wire                cmp_rd_valid;
+    wire                cmp_rd_channel;
+    wire                cmp_rd_row_buf;
+    wire [ACCESS_W-1:0] cmp_rd_row;
+    wire [ACCESS_W-1:0] cmp_rd_col;
+    wire [COLS_LOG-1:0] cmp_rd_step;
+    wire [15:0]         cmp_rd_row_channels;
+    wire [15:0]         cmp_rd_col_channels;
+    wire [LANES*DW-1:0] rd_data [0:1];
+    wire                dst_valid;
+    wire                dst_buf;
+    wire [ACCESS_W-1:0] dst_access;
+    wire [LANES-1:0]    dst_enable;
+    wire [LANES*DW-1:0] dst_data;
+    wire                cmp_gate_rd_valid;
+    wire [ACCESS_W-1:0] cmp_gate_rd_access;
+    wire                cmp_gate_wr_valid;
+    wire [ACCESS_W-1:0] cmp_gate_wr_access;
+    wire [LANES-1:0]    cmp_gate_wr_data;
+    wire                grad_valid;
+    wire                grad_first;
+    wire [15:0]         grad_addr;
+    wire [LANES*ACC_W-1:0] grad_acc;
+
+    wire compute_sts_draining_unused;
+    compute_engine #(.GRID(GRID), .COLS(COLS), .COLS_LOG(COLS_LOG), .DW(DW), .ACC_W(ACC_W), .ACCESS_W(ACCESS_W), .READ(READ)) u_compute (
+        .clk(clk), .rst(rst), .start(starts[COMPUTE]), .m_room(compute_room), .s_instruction(instruction[COMPUTE*1024 +: 1024]), .cfg_seed(seed),
+        .m_done(done[COMPUTE]), .m_read(read_done), .m_read_signal(read_signal), .m_written(written), .m_written_signal(written_signal),
+        .m_rd_valid(cmp_rd_valid), .m_rd_channel(cmp_rd_channel), .m_rd_row_buf(cmp_rd_row_buf), .m_rd_row(cmp_rd_row), .m_rd_col(cmp_rd_col),
+        .m_rd_step(cmp_rd_step), .m_rd_row_channels(cmp_rd_row_channels), .m_rd_col_channels(cmp_rd_col_channels),
+        .s_rd_data0(rd_data[0]), .s_rd_data1(rd_data[1]),
+        .m_dst_valid(dst_valid), .m_dst_buf(dst_buf), .m_dst_access(dst_access), .m_dst_enable(dst_enable), .m_dst_data(dst_data),
+        .m_wgt_valid(wgt_rd_valid), .m_wgt_addr(wgt_rd_addr), .m_wgt_rot(wgt_rd_rot), .m_wgt_ramp(wgt_rd_ramp), .s_wgt_data(wgt_rd_data),
+        .m_gate_rd_valid(cmp_gate_rd_valid), .m_gate_rd_access(cmp_gate_rd_access), .s_gate_rd_data(gate_rd_data),
+        .m_gate_wr_valid(cmp_gate_wr_valid), .m_gate_wr_access(cmp_gate_wr_access), .m_gate_wr_data(cmp_gate_wr_data),
+        .m_grad_valid(grad_valid), .m_grad_first(grad_first), .m_grad_addr(grad_addr), .m_grad_acc(grad_acc),
+        .clear_loss(program_start), .sts_loss(loss), .sts_step(step), .sts_pad(pad), .sts_draining(compute_sts_draining_unused)
+    );
+
+    // ---- Operand buffers 0 and 1: read by compute and store, written by compute and load
+    wire                str_rd_valid;
+    wire [1:0]          str_rd_ready;
+    wire                str_rd_buffer;
+    wire [ACCESS_W-1:0] str_rd_access;
+    wire [1:0]          str_rd_back;
+
+    generate
+        for (i = 0; i < 2; i = i + 1) begin : g_buffer
+            wire is_row = cmp_rd_row_buf == i;
+            shared_buffer #(.GRID(GRID), .DW(DW), .DEPTH(ACT_DEPTH), .COLS(COLS), .COLS_LOG(COLS_LOG), .ACCESS_W(ACCESS_W)) u_shared (
+                .clk(clk), .rst(rst),
+                .a_rd_valid(cmp_rd_valid && (is_row || cmp_rd_channel)), .a_rd_access(is_row ? cmp_rd_row : cmp_rd_col),
+                .a_rd_channel(cmp_rd_channel), .a_rd_step(cmp_rd_step), .a_rd_channels(is_row ? cmp_rd_row_channels : cmp_rd_col_channels),
+                .b_rd_valid(str_rd_valid && str_rd_buffer == i), .b_rd_ready(str_rd_ready[i]), .b_rd_access(str_rd_access),
+                .m_b_valid(str_rd_back[i]), .m_rd_data(rd_data[i]),
+                .a_wr_valid(dst_valid && dst_buf == i), .a_wr_access(dst_access), .a_wr_enable(dst_enable), .a_wr_data(dst_data),
+                .b_wr_valid(load_wr_select[i]), .b_wr_ready(load_wr_ready[i]), .b_wr_access(load_wr_access), .b_wr_data(load_wr_data)
+            );
+        end
+    endgenerate
+
+    shared_buffer #(.GRID(GRID), .DW(1), .DEPTH(GATE_DEPTH), .COLS(COLS), .COLS_LOG(COLS_LOG), .ACCESS_W(ACCESS_W)) u_gates (
+        .clk(clk), .rst(rst),
+        .a_rd_valid(cmp_gate_rd_valid), .a_rd_access(cmp_gate_rd_access), .a_rd_channel(1'b0), .a_rd_step({COLS_LOG{1'b0}}), .a_rd_channels(16'd0),
+        .b_rd_valid(load_gate_valid), .b_rd_ready(load_gate_ready), .b_rd_access(load_gate_access), .m_b_valid(load_gate_back), .m_rd_data(gate_rd_data),
+        .a_wr_valid(cmp_gate_wr_valid), .a_wr_access(cmp_gate_wr_access), .a_wr_enable({LANES{1'b1}}), .a_wr_data(cmp_gate_wr_data),
+        .b_wr_valid(load_wr_select[2]), .b_wr_ready(load_wr_ready[2]), .b_wr_access(load_wr_access), .b_wr_data(load_wr_bits)
+    );
+
+    // ---- Store
+    store_engine #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W)) u_store (
+        .clk(clk), .rst(rst), .start(starts[STORE]), .s_instruction(instruction[STORE*1024 +: 1024]), .cfg_base(base), .m_done(done[STORE]),
+        .m_rd_valid(str_rd_valid), .m_rd_ready(str_rd_buffer ? str_rd_ready[1] : str_rd_ready[0]), .m_rd_buffer(str_rd_buffer), .m_rd_access(str_rd_access),
+        .s_rd_valid(|str_rd_back), .s_rd_data(str_rd_back[1] ? rd_data[1] : rd_data[0]),
+        .m_wreq_valid(wreq_valid[0]), .m_wreq_ready(wreq_ready[0]), .m_wreq_addr(wreq_addr[0 +: ADDR_W]), .m_wreq_len(wreq_len[0 +: 8]),
+        .m_wdat_valid(wdat_valid[0]), .m_wdat_ready(wdat_ready[0]), .m_wdat_data(wdat_data[0 +: MEM_W]), .m_wdat_strb(wdat_strb[0 +: MEM_W/8]),
+        .m_wdat_last(wdat_last[0]), .s_wrsp_valid(wrsp_valid[0])
+    );
+
+    // ---- Gradients and update
+    wire                  upd_grad_valid;
+    wire                  upd_grad_ready;
+    wire [15:0]           upd_grad_addr;
+    wire                  upd_grad_back;
+    wire [COLS*ACC_W-1:0] upd_grad_data;
+
+    wire gradients_sts_idle_unused;
+    gradient_buffer #(.GRID(GRID), .COLS(COLS), .ACC_W(ACC_W), .DEPTH(GRAD_DEPTH)) u_gradients (
+        .clk(clk), .rst(rst), .s_clear(program_start),
+        .s_valid(grad_valid), .s_addr(grad_addr[$clog2(GRAD_DEPTH)-1:0]), .s_first(grad_first), .s_acc(grad_acc),
+        .s_rd_valid(upd_grad_valid), .s_rd_ready(upd_grad_ready), .s_rd_addr(upd_grad_addr[$clog2(GRAD_DEPTH)-1:0]),
+        .m_rd_valid(upd_grad_back), .m_rd_data(upd_grad_data), .sts_idle(gradients_sts_idle_unused), .sts_overflow(overflow)
+    );
+    update_engine #(.COLS(COLS), .DW(DW), .ACC_W(ACC_W), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_update (
+        .clk(clk), .rst(rst), .start(starts[UPDATE]), .s_instruction(instruction[UPDATE*1024 +: 1024]), .cfg_base(base), .cfg_seed(seed), .m_done(done[UPDATE]),
+        .m_grad_valid(upd_grad_valid), .m_grad_ready(upd_grad_ready), .m_grad_addr(upd_grad_addr), .s_grad_valid(upd_grad_back), .s_grad_data(upd_grad_data),
+        .m_rreq_valid(rreq_valid[4:3]), .m_rreq_ready(rreq_ready[4:3]), .m_rreq_addr(rreq_addr[3*ADDR_W +: 2*ADDR_W]), .m_rreq_len(rreq_len[24 +: 16]),
+        .s_rdat_valid(rdat_valid[4:3]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
+        .m_wreq_valid(wreq_valid[2:1]), .m_wreq_ready(wreq_ready[2:1]), .m_wreq_addr(wreq_addr[ADDR_W +: 2*ADDR_W]), .m_wreq_len(wreq_len[8 +: 16]),
+        .m_wdat_valid(wdat_valid[2:1]), .m_wdat_ready(wdat_ready[2:1]), .m_wdat_data(wdat_data[MEM_W +: 2*MEM_W]),
+        .m_wdat_strb(wdat_strb[MEM_W/8 +: 2*MEM_W/8]), .m_wdat_last(wdat_last[2:1]), .s_wrsp_valid(wrsp_valid[2:1])
+    );
+
+    assign sts_active = busy;
+    generate
+        for (i = 0; i < 5; i = i + 1) begin : g_tag
+            assign sts_tag[i*11 +: 11] = instruction[i*1024 + 21 +: 11];
+        end
+    endgenerate
+
+    wire _unused = &{1'b0, weights_m_rd_valid_unused, compute_sts_draining_unused, gradients_sts_idle_unused, load_wr_select[3], wgt_wr_addr, wgt_rd_addr, grad_addr, upd_grad_addr};
+endmodule
+
+`default_nettype wire

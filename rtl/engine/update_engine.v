@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Executes UPDATE: streams weight and momentum rows from DRAM, joins them with the rows of the gradient buffer, and streams the new ones
+// back to where they came from (doc/instructions.md, doc/numerics.md). One row of COLS weights per cycle at most; the memory
+// port sets the pace. s_instruction is stable from `start` to m_done, which comes when the memory has confirmed the last burst of both.
+`default_nettype none
+
+module update_engine #(
+    parameter COLS     = 16,
+    parameter DW       = 16,
+    parameter ACC_W    = 48,
+    parameter MEM_W    = 512,
+    parameter ADDR_W   = 48
+) (
+    input  wire                  clk,
+    input  wire                  rst,
+    input  wire                  start,
+    input  wire [1023:0]         s_instruction,
+    input  wire [4*ADDR_W-1:0]   cfg_base,
+    input  wire [31:0]           cfg_seed,
+    output wire                  m_done,
+    // gradient buffer, read side
+    output wire                  m_grad_valid,
+    input  wire                  m_grad_ready,
+    output wire [15:0]           m_grad_addr,
+    input  wire                  s_grad_valid,
+    input  wire [COLS*ACC_W-1:0] s_grad_data,
+    // memory: weights at index 0, momentum at index 1 of each bus
+    output wire [1:0]            m_rreq_valid,
+    input  wire [1:0]            m_rreq_ready,
+    output wire [2*ADDR_W-1:0]   m_rreq_addr,
+    output wire [2*8-1:0]        m_rreq_len,
+    input  wire [1:0]            s_rdat_valid,
+    input  wire [MEM_W-1:0]      s_rdat_data,
+    input  wire                  s_rdat_last,
+    output wire [1:0]            m_wreq_valid,
+    input  wire [1:0]            m_wreq_ready,
+    output wire [2*ADDR_W-1:0]   m_wreq_addr,
+    output wire [2*8-1:0]        m_wreq_len,
+    output wire [1:0]            m_wdat_valid,
+    input  wire [1:0]            m_wdat_ready,
+    output wire [2*MEM_W-1:0]    m_wdat_data,
+    output wire [2*MEM_W/8-1:0]  m_wdat_strb,
+    output wire [1:0]            m_wdat_last,
+    input  wire [1:0]            s_wrsp_valid
+);
+    localparam CREDIT   = 16;
+    localparam COLS_LOG = $clog2(COLS);
+
+    wire        momentum = s_instruction[2*16];
+    wire [15:0] h19      = s_instruction[19*16 +: 16];
+
+    // Gradient rows in order; credits reserve room for all that were asked for.
+    reg         ask_q;
+    reg  [31:0] asked_q;
+    reg  [15:0] grad_addr_q;
+    reg  [4:0]  credit_q;
+    wire        grad_valid;
+    wire [COLS*ACC_W-1:0] grad_data;
+    wire        row_ready;
+    wire        row_valid;
+    wire        ask  = m_grad_valid && m_grad_ready;
+    wire        used = row_valid && row_ready;
+
+    assign m_grad_valid = ask_q && |credit_q;
+    assign m_grad_addr  = grad_addr_q;
+
+    always @(posedge clk) begin
+        if (start) begin
+            ask_q       <= 1'b1;
+            asked_q     <= s_instruction[25*16 +: 32];
+            grad_addr_q <= s_instruction[18*16 +: 16];
+        end else if (ask) begin
+            ask_q       <= asked_q != 32'd1;
+            asked_q     <= asked_q - 32'd1;
+            grad_addr_q <= grad_addr_q + 16'd1;
+        end
+        if (ask && !used)      credit_q <= credit_q - 5'd1;
+        else if (used && !ask) credit_q <= credit_q + 5'd1;
+        if (rst) begin
+            ask_q    <= 1'b0;
+            credit_q <= CREDIT;
+        end
+    end
+
+    wire grads_s_ready_unused;
+    wire [4:0] grads_sts_level_unused;
+    stream_fifo #(.WIDTH(COLS*ACC_W), .DEPTH(CREDIT)) u_grads (
+        .clk(clk), .rst(rst),
+        .s_valid(s_grad_valid), .s_ready(grads_s_ready_unused), .s_data(s_grad_data),
+        .m_valid(grad_valid), .m_ready(used), .m_data(grad_data), .sts_level(grads_sts_level_unused)
+    );
+
+    // Weight and momentum streams, both ways.
+    wire [1:0]         in_valid;
+    wire [2*COLS*DW-1:0] in_data;
+    wire [1:0]         out_ready;
+    wire [2*COLS*DW-1:0] out_data;
+    wire               out_valid;
+    wire               out_take = out_valid && out_ready[0] && (out_ready[1] || !momentum);
+    wire [1:0]         writer_done;
+    wire [95:0]        addr = {s_instruction[8*16 +: 48], s_instruction[3*16 +: 48]};
+
+    genvar s;
+    generate
+        for (s = 0; s < 2; s = s + 1) begin : g_stream
+            word_reader #(.LANES(COLS), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_reader (
+                .clk(clk), .rst(rst), .start(start && (s == 0 || momentum)), .s_instruction(contiguous),
+                .cfg_addr(addr[s*48 +: 48]), .cfg_base(cfg_base),
+                .m_rreq_valid(m_rreq_valid[s]), .m_rreq_ready(m_rreq_ready[s]),
+                .m_rreq_addr(m_rreq_addr[s*ADDR_W +: ADDR_W]), .m_rreq_len(m_rreq_len[s*8 +: 8]),
+                .s_rdat_valid(s_rdat_valid[s]), .s_rdat_data(s_rdat_data), .s_rdat_last(s_rdat_last),
+                .m_valid(in_valid[s]), .m_ready(used), .m_data(in_data[s*COLS*DW +: COLS*DW])
+            );
+            word_writer #(.LANES(COLS), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_writer (
+                .clk(clk), .rst(rst), .start(start && (s == 0 || momentum)), .s_instruction(contiguous),
+                .cfg_addr(addr[s*48 +: 48]), .cfg_base(cfg_base),
+                .s_valid(out_take), .s_ready(out_ready[s]),
+                .s_data(out_data[s*COLS*DW +: COLS*DW]), .m_done(writer_done[s]),
+                .m_wreq_valid(m_wreq_valid[s]), .m_wreq_ready(m_wreq_ready[s]),
+                .m_wreq_addr(m_wreq_addr[s*ADDR_W +: ADDR_W]), .m_wreq_len(m_wreq_len[s*8 +: 8]),
+                .m_wdat_valid(m_wdat_valid[s]), .m_wdat_ready(m_wdat_ready[s]),
+                .m_wdat_data(m_wdat_data[s*MEM_W +: MEM_W]), .m_wdat_strb(m_wdat_strb[s*MEM_W/8 +: MEM_W/8]),
+                .m_wdat_last(m_wdat_last[s]), .s_wrsp_valid(s_wrsp_valid[s])
+            );
+        end
+    endgenerate
+    // UPDATE has one contiguous run; its other DRAM fields are used differently.
+    wire [1023:0] contiguous = {s_instruction[1023:14*16], 32'd0, 16'd1, 32'd0, 16'd1, s_instruction[8*16-1:0]};
+
+    // Row keys and output maps for stochastic rounding.
+    wire [31:0] index;
+    wire [1:0] loops_advance_unused;
+    wire [1:0] loops_restart_unused;
+    wire [1:0] loops_at_first_unused;
+    wire [1:0] loops_at_last_unused;
+    wire loops_last_unused;
+    loop_nest #(.LEVELS(2), .W(16)) u_loops (
+        .clk(clk), .cfg_count({s_instruction[15*16 +: 16], s_instruction[14*16 +: 16]}),
+        .start(start), .step(used), .advance(loops_advance_unused), .restart(loops_restart_unused), .at_first(loops_at_first_unused), .at_last(loops_at_last_unused), .last(loops_last_unused), .index(index)
+    );
+
+    assign row_valid = grad_valid && in_valid[0] && (in_valid[1] || !momentum);
+    update #(.COLS(COLS), .DW(DW), .ACC_W(ACC_W)) u_update (
+        .clk(clk), .rst(rst),
+        .cfg_momentum(momentum), .cfg_mode(s_instruction[2*16+1 +: 2]),
+        .cfg_shift_g(h19[5:0]), .cfg_shift_v(h19[10:6]), .cfg_shift_w(h19[14:11]),
+        .cfg_lr_m(s_instruction[20*16 +: 15]), .cfg_beta_m(s_instruction[21*16 +: 15]),
+        .cfg_seed(cfg_seed), .cfg_tag(s_instruction[22*16 +: 16]),
+        .s_valid(row_valid), .s_ready(row_ready), .s_grad(grad_data),
+        .s_wgt(in_data[0 +: COLS*DW]), .s_mom(in_data[COLS*DW +: COLS*DW]),
+        .s_key(s_instruction[23*16 +: 32] + {16'd0, index[31:16]}), .s_of(index[15:0] << COLS_LOG),
+        .m_valid(out_valid), .m_ready(out_ready[0] && (out_ready[1] || !momentum)),
+        .m_wgt(out_data[0 +: COLS*DW]), .m_mom(out_data[COLS*DW +: COLS*DW])
+    );
+
+    // Both writers must have finished.
+    reg [1:0] open_q;
+    always @(posedge clk) begin
+        if (start) open_q <= {momentum, 1'b1};
+        else       open_q <= open_q & ~writer_done;
+        if (rst) open_q <= 2'b00;
+    end
+    assign m_done = (|open_q) && ~(|(open_q & ~writer_done));
+
+    wire _unused = &{1'b0, h19[15], grads_s_ready_unused, grads_sts_level_unused, loops_advance_unused, loops_restart_unused, loops_at_first_unused, loops_at_last_unused, loops_last_unused, s_instruction[11*16 +: 3*16]};
+endmodule
+
+`default_nettype wire

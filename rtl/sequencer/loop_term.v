@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// One loop's share of an address: starts at zero, adds `stride` when its loop advances, returns to zero when its loop
+// restarts. The sum of a base and the terms of all loops is the address of an affine access. No multiplier.
+`default_nettype none
+
+module loop_term #(
+    parameter W = 16
+) (
+    input  wire         clk,
+    input  wire         start,
+    input  wire         advance,
+    input  wire         restart,
+    input  wire [W-1:0] stride,
+    output reg  [W-1:0] m_term
+);
+    always @(posedge clk)
+        if (start || restart) m_term <= {W{1'b0}};
+        else if (advance)     m_term <= m_term + stride;
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random small networks and engines, and the comparison of a whole training step with the reference trainer."""
+
+import numpy as np
+
+from gradcore.config import EngineConfig
+from gradcore.driver import Device, MachineBackend
+from gradcore.fixed import MODES
+from gradcore.network import Conv, Dense, Network, NetworkError
+from gradcore.plan import FIXED
+from gradcore.reference import ReferenceTrainer
+
+
+def random_engine(rng) -> EngineConfig:
+    grid = int(rng.choice([4, 8]))
+    cols = int(rng.choice([c for c in (4, 8, 16, 32, 64) if grid <= c <= grid * grid]))
+    return EngineConfig(grid=grid, cols=cols, data_width=int(rng.integers(8, 17)), mem_bytes=int(rng.choice([8, 16, 32, 64])),
+                        act_depth=int(rng.choice([1024, 4096, 16384])), wgt_depth=int(rng.choice([2048, 16384])), grad_depth=16384, gate_depth=65536)
+
+
+def random_network(rng, data_width: int, most_images: int = 40, largest: int = 20) -> Network:
+    """A network of up to four convolutions and two Dense layers, of every kind that network.py takes."""
+    while True:
+        shape = (int(rng.integers(1, 7)), int(rng.integers(1, largest + 1)), int(rng.integers(1, largest + 1)))
+        layers, (rows, columns) = [], shape[1:]
+        for _ in range(int(rng.integers(0, 5))):
+            kernel = tuple(int(rng.integers(1, min(11, size + 3) + 1)) if rng.random() < 0.2 else int(rng.integers(1, 4)) for size in (rows, columns))
+            pad = tuple(int(rng.integers(0, k)) for k in kernel)
+            size = tuple(s + 2 * p - k + 1 for s, p, k in zip((rows, columns), pad, kernel))
+            if min(size) < 1:
+                continue
+            pool = 2 if min(size) > 1 and rng.random() < 0.4 else None
+            layers.append(Conv(int(rng.integers(1, 21)), kernel, pad, bool(rng.random() < 0.7), bool(rng.random() < 0.7), pool))
+            rows, columns = (s // 2 for s in size) if pool else size
+        if rng.random() < 0.3:
+            layers.append(Dense(int(rng.integers(1, 40)), bool(rng.random() < 0.5), bool(rng.random() < 0.5)))
+        layers.append(Dense(int(rng.integers(2, 20)), bool(rng.random() < 0.5)))
+        modes = {kind: str(rng.choice(list(MODES))) for kind in ("act", "delta", "param")}
+        try:
+            return Network("random", shape, tuple(layers), str(rng.choice(["euclidean", "square_hinge"])), str(rng.choice(["sgd", "momentum"])),
+                           float(rng.choice([0.5, 0.05])), 0.9, int(rng.integers(1, most_images + 1)), data_width, modes)
+        except NetworkError:
+            continue
+
+
+def minibatch(rng, network, images: int) -> tuple:
+    limit = 1 << (network.data_width - 1)
+    x = rng.integers(-limit, limit, (images, *network.shape)) >> int(rng.integers(0, 5))
+    return x, rng.integers(0, network.classes, images)
+
+
+class Watch:
+    """Collects the exact gradients in the gradient buffer just before each UPDATE reads them."""
+
+    def __init__(self):
+        self.rows = {}
+
+    def __call__(self, machine, index, instr):
+        if instr.opcode.name == "UPDATE":
+            base, words = instr["base"], instr["n_words"]
+            self.rows[instr["rnd_tag"], instr["key"]] = machine.gradients[base : base + words].copy()
+
+
+def same(what: str, got, want):
+    bad = np.argwhere(np.asarray(got) != np.asarray(want))
+    assert not len(bad), f"{what}: {len(bad)} of {np.size(want)} differ, first at {bad[0].tolist()}"
+
+
+def compare(device: Device, trainer: ReferenceTrainer, images: int, watch: Watch | None = None):
+    """Everything that a step leaves: activations, deltas, gradients (where a watch saw them), momentum, weights."""
+    compiled, last = device._compiled[images], trainer.last
+    memory = compiled.memory
+    for p in trainer.network.parameters:
+        if p.index:
+            assert memory.act[p.index].base_sel == FIXED
+            same(f"{p.name} input", memory.act[p.index].layout.unpack(device.tensor(memory.act[p.index])), last["act"][p.index])
+        delta = memory.delta[p.index]
+        want = last["error"][p.index + 1] if p.pool else last["delta"][p.index]
+        same(f"{p.name} delta", delta.layout.unpack(device.tensor(delta)), want)
+        if watch is None:
+            continue
+        layout = memory.weight[p.index].layout
+        rows = watch.rows[p.index * 4 + 2, 0]
+        same(f"{p.name} gradient", layout.from_rows(rows), last["grad"][p.index])
+        if p.bias:
+            rows = watch.rows[p.index * 4 + 2, layout.inner]
+            same(f"{p.name} bias gradient", rows.reshape(-1)[: layout.outputs], last["grad_bias"][p.index])
+    for p, own, ref in zip(trainer.network.parameters, device.weights(), trainer.weights()):
+        for key in own:
+            same(f"{p.name} {key}", own[key], ref[key])
+
+
+def train_on_machine(network: Network, config: EngineConfig, seed: int, iterations: int = 2, order: str = "random") -> Device:
+    """`train` on the instruction-level model, gradients compared too."""
+    watch = Watch()
+    return train(MachineBackend(config, 1 << 26, order, seed, watch), network, config, seed, iterations, watch)
+
+
+def train(backend, network: Network, config: EngineConfig, seed: int, iterations: int = 2, watch: Watch | None = None) -> Device:
+    """Some iterations, the last of them with a smaller minibatch, on a back end and on the reference; then inference."""
+    rng, trainer = np.random.default_rng(seed), ReferenceTrainer(network, seed)
+    device = Device(backend, network, config, seed)
+    for iteration in range(iterations):
+        images = network.minibatch if iteration + 1 < iterations else int(rng.integers(1, network.minibatch + 1))
+        x, labels = minibatch(rng, network, images)
+        assert device.step(x, labels, iteration) == trainer.step(x, labels, iteration), "LOSS"
+        compare(device, trainer, images, watch)
+    x, _ = minibatch(rng, network, network.minibatch + 3)
+    same("outputs", device.outputs(x, 5), trainer.forward(x, 5))
+    assert device.grad_overflow == trainer.grad_overflow
+    return device

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+import random
+
+import cocotb
+import numpy as np
+import pytest
+
+from gradcore.fixed import requantize, saturate
+from gradcore.loss import LOSSES, difference, loss_delta, loss_sum
+from tb.support.bench import cycles, reset, start
+from tb.support.bits import pack, unpack
+from tb.support.pipeline import flow
+from tb.support.runner import expect_elaboration_error, parameter, run
+
+from .test_pool2x2 import pool
+
+NAMES = {code: name for name, code in LOSSES.items()}
+
+
+def latency() -> int:
+    return parameter("GATE_LATENCY") + 8
+
+
+def bits(count: int, share: float = 0.5) -> list[int]:
+    return [int(random.random() < share) for _ in range(count)]
+
+
+def word(**fixed) -> tuple[dict, dict]:
+    """Payload, and the expected data, enable, gate, user and loss."""
+    grid, acc_w, dw, user_w = (parameter(n) for n in ("GRID", "ACC_W", "DW", "USER_W"))
+    lanes, top = grid * grid, 1 << (dw - 1)
+    shift = random.choice([0, random.randrange(acc_w - dw + 2)])
+    spread = random.choice([2, 20, 1 << (dw - 1), 1 << dw])  # few values make ties in windows
+    acc = saturate([(random.randrange(-spread, spread) << shift) + random.getrandbits(shift) for _ in range(lanes)], acc_w)
+    word = {"shift": shift, "mode": random.randrange(4), "relu": random.randrange(2), "pool": random.randrange(2),
+            "fold": random.randrange(1, grid.bit_length()), "scale": 0, "loss": 0,
+            "t_pos": random.randrange(-top, top), "t_neg": random.randrange(-top, top),
+            "loss_shift": random.randrange(14, 20)}
+    if not word["pool"]:
+        word["fold"] = random.randrange(grid.bit_length())
+        word["loss"] = random.randrange(3)
+        word["scale"] = random.randrange(2) if word["loss"] == 0 else 0
+    word.update(fixed)
+    py = 1 << word["fold"]
+    rows, cols = (random.choice([py, random.randrange(py + 1)]) for _ in range(2))  # less at the map's edge
+    lane_valid = [int(r % py < rows and c % py < cols) for r in range(grid) for c in range(grid)]
+    rnd, img, gate = [random.getrandbits(16) for _ in range(lanes)], bits(lanes, 0.8), bits(lanes)
+
+    data = requantize(acc, word["shift"], dw, word["mode"], rnd)
+    loss = 0
+    if word["loss"]:
+        d = difference(NAMES[word["loss"]], data, np.array(gate), word["t_pos"], word["t_neg"]) * img * lane_valid
+        loss, data = loss_sum(d), loss_delta(d, word["loss_shift"], dw)
+    if word["scale"]:
+        data = data * gate
+    passes = (data > 0) | (not word["relu"])
+    data = (np.maximum(data, 0) if word["relu"] else data).tolist()
+    enable, maximum = lane_valid, lane_valid
+    if word["pool"]:
+        data, enable, maximum = pool(data, word["fold"], grid, rows, cols)
+    user = random.getrandbits(user_w)
+    payload = {**{n: v & ((1 << dw) - 1) if n.startswith("t_") else v for n, v in word.items()},
+               "acc": pack(acc, acc_w), "rnd": pack(rnd, 16), "img_enable": pack(img, 1),
+               "lane_valid": pack(lane_valid, 1), "gate": pack(gate, 1), "user": user}
+    return payload, {"data": data, "enable": enable, "gate": [int(p and m) for p, m in zip(passes, maximum)],
+                     "user": user, "loss": loss}
+
+
+async def check(dut, words, gap=0.0):
+    lanes, dw = parameter("GRID") ** 2, parameter("DW")
+    dut.cfg_loss_clear.value = 1
+    await cycles(dut, 1)
+    dut.cfg_loss_clear.value = 0
+    got = await flow(dut, [payload for payload, _ in words], latency(), ["data", "enable", "gate", "user"], gap,
+                     late={"gate": parameter("GATE_LATENCY")})
+    for result, (payload, expected) in zip(got, words, strict=True):
+        enable = unpack(result["enable"], 1, lanes, signed=False)
+        assert enable == expected["enable"], payload
+        data = unpack(result["data"].to_unsigned(), dw, lanes)
+        assert [d for d, e in zip(data, enable) if e] == [d for d, e in zip(expected["data"], enable) if e], payload
+        assert unpack(result["gate"], 1, lanes, signed=False) == expected["gate"], payload
+        assert int(result["user"]) == expected["user"]
+    await cycles(dut, 8)
+    assert int(dut.sts_loss.value) == sum(expected["loss"] for _, expected in words)
+
+
+@cocotb.test()
+async def words_of_every_kind_back_to_back(dut):
+    await start(dut, cfg_loss_clear=0, s_gate=0)
+    await check(dut, [word() for _ in range(100)])
+
+
+@cocotb.test()
+async def words_with_gaps_keep_their_own_configuration(dut):
+    await start(dut, cfg_loss_clear=0, s_gate=0)
+    await check(dut, [word()])
+    await check(dut, [word() for _ in range(40)], gap=0.5)
+
+
+@cocotb.test()
+async def pooling_in_every_fold(dut):
+    await start(dut, cfg_loss_clear=0, s_gate=0)
+    await check(dut, [word(pool=1, fold=fold, relu=relu, loss=0, scale=0)
+                      for _ in range(8) for fold in range(1, parameter("GRID").bit_length()) for relu in range(2)])
+
+
+@cocotb.test()
+async def reset_drops_the_words_on_their_way(dut):
+    await start(dut, cfg_loss_clear=0, s_gate=0)
+    for when in range(1, latency() + 1, 3):
+        for name, value in word(loss=1, pool=0)[0].items():
+            getattr(dut, f"s_{name}").value = value
+        dut.s_valid.value = 1
+        await cycles(dut, when)
+        dut.s_valid.value = 0
+        await reset(dut, 1)
+        await check(dut, [word() for _ in range(3)])
+
+
+@pytest.mark.parametrize("grid, acc_w, dw, user_w, gate_latency",
+                         [(4, 48, 16, 32, 3), (4, 20, 8, 1, 4), (4, 40, 12, 7, 9), (8, 48, 16, 32, 5)])
+def test_drain(grid, acc_w, dw, user_w, gate_latency):
+    run("drain", "drain", {"GRID": grid, "ACC_W": acc_w, "DW": dw, "USER_W": user_w, "GATE_LATENCY": gate_latency})
+
+
+@pytest.mark.parametrize("name, value", [("GRID", 5), ("ACC_W", 50), ("DW", 20), ("GATE_LATENCY", 2)])
+def test_illegal_parameters(name, value):
+    expect_elaboration_error("drain", "drain", {name: value}, name)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+import random
+
+import cocotb
+import numpy as np
+import pytest
+
+from gradcore.fixed import position_random
+
+from tb.support.bench import cycles, reset, start
+from tb.support.bits import pack, unpack
+from tb.support.pipeline import flow
+from tb.support.runner import parameter, run
+
+LATENCY = 11
+
+
+def word() -> tuple[dict, list[int]]:
+    grid = parameter("GRID")
+
+    def value() -> int:
+        return random.choice([0, 0xFFFFFFFF, random.getrandbits(32), random.getrandbits(20)])
+
+    seed, tag, k = value(), random.choice([0, 0xFFFF, random.getrandbits(16)]), value()
+    i, j = [value() for _ in range(grid)], [value() for _ in range(grid)]
+    payload = {"seed": seed, "tag": tag, "k": k, "i": pack(i, 32), "j": pack(j, 32)}
+    return payload, position_random(seed, tag, k, np.array(i)[:, None], np.array(j)).ravel().tolist()
+
+
+async def check(dut, words, gap=0.0):
+    got = await flow(dut, [payload for payload, _ in words], LATENCY, ["rnd"], gap)
+    for result, (payload, expected) in zip(got, words, strict=True):
+        assert unpack(result["rnd"], 16, parameter("GRID") ** 2, signed=False) == expected, payload
+
+
+@cocotb.test()
+async def matches_the_definition(dut):
+    await start(dut)
+    await check(dut, [word()])
+    await check(dut, [word() for _ in range(60)])
+    await check(dut, [word() for _ in range(60)], gap=0.5)
+
+
+@cocotb.test()
+async def reset_drops_the_words_on_their_way(dut):
+    await start(dut)
+    dut.s_valid.value = 1
+    await cycles(dut, 7)
+    dut.s_valid.value = 0
+    await reset(dut, 1)
+    await check(dut, [word() for _ in range(5)])
+
+
+@pytest.mark.parametrize("grid", [4, 8])
+def test_position_random(grid):
+    run("requantise", "position_random", {"GRID": grid})

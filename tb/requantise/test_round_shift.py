@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+import random
+
+import cocotb
+import pytest
+from cocotb.clock import Clock
+
+from gradcore.fixed import requantize
+from tb.support.bench import cycles
+from tb.support.runner import expect_elaboration_error, parameter, run
+
+LATENCY = 3
+
+
+@cocotb.test()
+async def any_width_matches_the_model(dut):
+    cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
+    await cycles(dut, 1)
+    in_w, out_w, shifts = parameter("IN_W"), parameter("OUT_W"), min(parameter("IN_W"), 1 << parameter("SHIFT_W"))
+    expected = []
+    for now in range(1500 + LATENCY):
+        if now >= LATENCY:
+            assert dut.m_y.value.to_signed() == expected[now - LATENCY], f"word {now - LATENCY}"
+        shift, mode, rnd = random.randrange(shifts), random.randrange(4), random.choice([0, 65535, random.getrandbits(16)])
+        near = random.choice([0, -1 << (out_w - 1), (1 << (out_w - 1)) - 1, random.randrange(-9, 9)])
+        x = (near << shift) + random.choice([0, (1 << shift) >> 1, random.getrandbits(shift)]) + random.randrange(-1, 2)
+        x = random.choice([x, x, random.getrandbits(in_w), -1 << (in_w - 1)]) & ((1 << in_w) - 1)
+        dut.s_x.value, dut.s_shift.value, dut.s_mode.value, dut.s_rnd.value = x, shift, mode, rnd
+        signed = x - ((x >> (in_w - 1)) << in_w)
+        expected.append(int(requantize(signed, shift, out_w, mode, rnd)))
+        await cycles(dut, 1)
+
+
+@pytest.mark.parametrize("in_w, out_w, shift_w", [(48, 24, 6), (48, 16, 6), (41, 16, 5), (33, 8, 5), (32, 16, 4),
+                                                  (17, 17, 5), (12, 8, 4), (8, 8, 3)])
+def test_round_shift(in_w, out_w, shift_w):
+    run("requantise", "round_shift", {"IN_W": in_w, "OUT_W": out_w, "SHIFT_W": shift_w})
+
+
+@pytest.mark.parametrize("name, value, text", [("OUT_W", 49, "OUT_W_above"), ("SHIFT_W", 2, "SHIFT_W_below")])
+def test_illegal_parameters(name, value, text):
+    expect_elaboration_error("requantise", "round_shift", {name: value}, text)

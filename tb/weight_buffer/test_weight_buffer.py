@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random traffic against a list of banks, and a matrix read by row and by column."""
+
+import random
+
+import cocotb
+import numpy as np
+import pytest
+from cocotb.triggers import ReadOnly
+
+from tb.support.bench import cycles, reset, start
+from tb.support.bits import pack, unpack
+from tb.support.runner import expect_elaboration_error, parameter, run
+
+
+class Buffer:
+    """Drives both ports and compares every cycle with banks in a NumPy array."""
+
+    def __init__(self, dut):
+        self.dut = dut
+        self.cols, self.dw, self.depth = parameter("COLS"), parameter("DW"), parameter("DEPTH")
+        self.latency = parameter("LATENCY")
+        self.banks = np.zeros((self.cols, self.depth), dtype=int)
+        self.waiting = [None] * (self.latency - 4)  # requests that have not read yet
+        self.leaving = [None] * 4
+
+    def word(self, j, addr, rot, ramp):
+        return int(self.banks[(j + rot) % self.cols, (addr + (j if ramp else 0)) % self.depth])
+
+    async def cycle(self, write=None, read=None):
+        """write: (addr, rot, words), read: (addr, rot, ramp); returns the words that leave in this cycle."""
+        dut = self.dut
+        dut.s_wr_valid.value, dut.s_rd_valid.value = write is not None, read is not None
+        addr, rot, words = write or (random.randrange(self.depth), random.randrange(self.cols), [])
+        dut.s_wr_addr.value, dut.s_wr_rot.value, dut.s_wr_data.value = addr, rot, pack(words, self.dw)
+        dut.s_rd_addr.value, dut.s_rd_rot.value, dut.s_rd_ramp.value = read or (random.randrange(self.depth), 0, 1)
+        await ReadOnly()
+        due = self.leaving.pop(0)
+        got = unpack(dut.m_rd_data.value, self.dw, self.cols) if due else None
+        assert bool(dut.m_rd_valid.value) == (due is not None)
+        assert got == due
+        self.waiting.append(read)
+        read = self.waiting.pop(0)
+        self.leaving.append([self.word(j, *read) for j in range(self.cols)] if read else None)
+        if write:
+            for j, word in enumerate(words):
+                self.banks[(j + rot) % self.cols, addr] = word
+        await cycles(dut, 1)
+        return got
+
+    def row(self):
+        low, high = -(1 << (self.dw - 1)), (1 << (self.dw - 1)) - 1
+        return [random.choice([low, high, -1, 0, random.randint(low, high)]) for _ in range(self.cols)]
+
+
+async def begin(dut):
+    names = ["s_wr_addr", "s_wr_rot", "s_wr_data", "s_rd_addr", "s_rd_rot", "s_rd_ramp"]
+    await start(dut, **dict.fromkeys(names, 0))
+    buffer = Buffer(dut)
+    for addr in range(buffer.depth):
+        await buffer.cycle(write=(addr, random.randrange(buffer.cols), buffer.row()))
+    return buffer
+
+
+@cocotb.test()
+@cocotb.parametrize(density=[0.3, 1.0])
+async def reads_and_writes_match_the_banks(dut, density):
+    buffer = await begin(dut)
+    for _ in range(300):
+        addr = random.randrange(min(4, buffer.depth))  # few rows, so that reads meet fresh writes
+        rot = random.randrange(buffer.cols)
+        write = (addr, rot, buffer.row()) if random.random() < density else None
+        near = (addr + random.choice([0, 0, 1, -buffer.cols + 1])) % buffer.depth
+        read = (near, random.randrange(buffer.cols), random.getrandbits(1)) if random.random() < density else None
+        await buffer.cycle(write, read)
+    for _ in range(buffer.latency):
+        await buffer.cycle()
+
+
+@cocotb.test()
+async def matrix_comes_by_row_and_by_column(dut):
+    buffer = await begin(dut)
+    cols = buffer.cols
+    blocks = max(1, min(2, buffer.depth // cols))
+    rows = min(blocks * cols, buffer.depth)
+    base = random.randrange(buffer.depth - rows + 1)
+    weights = np.array([buffer.row() for _ in range(rows)])  # input map, output map
+    for i in range(rows):
+        await buffer.cycle(write=(base + i, i % cols, weights[i]))
+    by_row = [(base + i, i % cols, 0) for i in range(rows)]
+    expected = [list(weights[i]) for i in range(rows)]
+    by_column = [(base + first, out, 1) for first in range(0, rows - cols + 1, cols) for out in range(cols)]
+    expected += [list(weights[first:first + cols, out]) for first in range(0, rows - cols + 1, cols) for out in range(cols)]
+    got = [await buffer.cycle(read=read) for read in by_row + by_column]
+    got += [await buffer.cycle() for _ in range(buffer.latency)]
+    assert [words for words in got if words is not None] == expected
+
+
+@cocotb.test()
+async def reset_forgets_requests_and_keeps_the_words(dut):
+    buffer = await begin(dut)
+    for _ in range(3):
+        await buffer.cycle(read=(1, 0, 0))
+    await buffer.cycle()
+    dut.s_rd_valid.value = 0
+    await reset(dut)
+    buffer.waiting = [None] * len(buffer.waiting)
+    buffer.leaving = [None] * 4
+    for addr in range(buffer.depth):
+        await buffer.cycle(read=(addr, 0, 0))
+    for _ in range(buffer.latency):
+        await buffer.cycle()
+
+
+@pytest.mark.parametrize("cols", [4, 8, 16, 32, 64])
+def test_weight_buffer(cols):
+    run("weight_buffer", "weight_buffer", {"COLS": cols, "DW": random.randint(8, 16),
+                                           "DEPTH": random.choice([16, 32, 128]), "LATENCY": random.randint(4, 9)})
+
+
+@pytest.mark.parametrize("depth, latency", [(16, 4), (64, 5)])
+def test_shortest_latencies(depth, latency):
+    run("weight_buffer", "weight_buffer", {"COLS": 16, "DW": 16, "DEPTH": depth, "LATENCY": latency})
+
+
+@pytest.mark.parametrize("parameters, reason", [
+    ({"COLS": 2}, "COLS_"), ({"COLS": 12}, "COLS_"), ({"COLS": 128}, "COLS_"), ({"DW": 7}, "DW_"), ({"DW": 17}, "DW_"),
+    ({"DEPTH": 8}, "DEPTH_"), ({"DEPTH": 100}, "DEPTH_"), ({"LATENCY": 3}, "LATENCY_"),
+])
+def test_refuses(parameters, reason):
+    expect_elaboration_error("weight_buffer", "weight_buffer", parameters, reason)
