@@ -21,8 +21,13 @@ from gradcore import doctor as checks
 from gradcore import network as networks
 from gradcore import report as reports
 from gradcore import run as runs
+from gradcore.compiler import CompileError, compile_network
 from gradcore.config import EngineConfig
+from gradcore.driver import EngineError
+from gradcore.machine import Deadlock
 from gradcore.session import BACKENDS, open_session
+from gradcore.sim.backend import MemoryRuleBroken
+from gradcore.sim.build import BuildFailed, ToolMissing
 
 OK, MISMATCH, USER, MISSING = 0, 1, 2, 3
 
@@ -42,8 +47,6 @@ class UserError(Exception):
 
 def run(arguments=None):
     """Run the command line and return the exit code; no exception of the user's making ends in a traceback."""
-    from gradcore.sim.build import BuildFailed, ToolMissing
-
     try:
         app(args=arguments, prog_name="gradcore")
     except SystemExit as end:
@@ -54,6 +57,9 @@ def run(arguments=None):
     except (UserError, networks.NetworkError, datasets.DataError) as error:
         print(f"error: {error}", file=sys.stderr)
         return USER
+    except (EngineError, MemoryRuleBroken, Deadlock) as error:
+        print(f"failed: {error}", file=sys.stderr)
+        return MISMATCH
     except (ToolMissing, BuildFailed) as error:
         print(f"error: {error}", file=sys.stderr)
         return MISSING
@@ -78,8 +84,6 @@ def engine_config(text, data_width):
 @contextmanager
 def fitting(net):
     """Name the file of a network that does not fit the engine."""
-    from gradcore.compiler import CompileError
-
     try:
         yield
     except CompileError as error:
@@ -170,8 +174,6 @@ def compile_command(
     json_file: JsonOption = "",
 ):
     """Print the memory map and the programs of a network."""
-    from gradcore.compiler import compile_network
-
     network = networks.load(net)
     with fitting(net):
         compiled = compile_network(network, engine_config(engine, network.data_width), images)

@@ -124,11 +124,14 @@ class _Run:
     def train(self):
         started = time.perf_counter()
         # The simulation runs without the interpreter's lock: one thread beside it is a second core for the reference.
-        with ThreadPoolExecutor(1) as beside:
+        beside = ThreadPoolExecutor(1)
+        try:
             for epoch in range(self.options.epochs):
                 self._epoch(epoch, beside)
                 if self.checking and not self.comparison.equal:
                     break  # everything after the first difference differs
+        finally:
+            beside.shutdown(cancel_futures=True)
         self.seconds = time.perf_counter() - started
         return self._report(), self.state, self.events
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network being trained somewhere: on a simulated engine, on the machine model, or by the reference trainer itself."""
 
-from gradcore.driver import Device, MachineBackend
+from gradcore.compiler import compile_network
+from gradcore.driver import Device, EngineError, MachineBackend
+from gradcore.isa import ENGINES
 from gradcore.reference import ReferenceTrainer
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
@@ -45,8 +47,19 @@ class EngineSession:
         self.name, self.config, self.engine_sha256 = backend.name, config, engine_sha256
         self.can_record = hasattr(backend, "record")
         self.device = Device(backend, network, config, seed)
-        self.step, self.outputs, self.weights = self.device.step, self.device.outputs, self.device.weights
-        self.counters, self.close = self.device.counters, self.device.close
+        if backend.name == "sim":
+            # Long enough for a memory twenty times slower than expected; a hang is found in seconds.
+            self.device.timeout = (1_000_000 + 20 * self.device.compiled.train.cycles) / backend.cycles_per_second
+        self.outputs, self.weights, self.counters, self.close = self.device.outputs, self.device.weights, self.device.counters, self.device.close
+
+    def step(self, x, labels, iteration):
+        """Train on integers `x` (N, C, H, W); returns the integer LOSS. Raises EngineError, which says what the engines were doing."""
+        try:
+            return self.device.step(x, labels, iteration)
+        except EngineError as error:
+            executing = getattr(self.device.backend, "executing", {})
+            what = ", ".join(f"{ENGINES[engine]} tag {tag}" for engine, tag in executing.items()) or "nothing"
+            raise EngineError(f"minibatch {iteration}: {error}; executing: {what}", error.code, error.index) from error
 
     def record(self):
         """Record the instructions of the following program."""
@@ -61,8 +74,6 @@ class EngineSession:
 
 def open_session(backend, network, config, seed, memory=Memory(), say=print):
     """Session of a back end name. Raises CompileError when the network does not fit the engine."""
-    from gradcore.compiler import compile_network
-
     if backend == "reference":
         return ReferenceSession(network, seed)
     compile_network(network, config)  # refuse before building anything

@@ -13,7 +13,7 @@ from gradcore.reference import STATE, ReferenceTrainer
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
 
-CONFIG = EngineConfig(grid=4, cols=4, mem_bytes=16, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=256)
+CONFIG = EngineConfig(grid=4, cols=4, mem_bytes=16, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=512)
 SIZE = 1 << 22
 
 

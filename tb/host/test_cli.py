@@ -185,6 +185,35 @@ def test_reference_run_leaves_a_folder_that_repeats(tmp_path, net):
     assert done.returncode == 0 and {row["tensor"] for row in json.loads(done.stdout)} >= {"first.weight", "last.bias"}
 
 
+SMALL = "grid=4,cols=4,mem_bytes=16,act_depth=256,wgt_depth=256,grad_depth=256,gate_depth=512"
+
+
+def test_simulated_run_equals_machine_and_reference(tmp_path, net):
+    data, reports = dataset(tmp_path), {}
+    for name in ("sim", "again", "machine", "reference"):
+        backend = "sim" if name == "again" else name
+        out = tmp_path / name
+        done = gradcore("train", net, "--data", data, "--backend", backend, "--engine", SMALL, "--epochs", 2, "--out", out)
+        assert done.returncode == 0, done.stdout + done.stderr
+        reports[name] = json.loads((out / "report.json").read_text())
+    assert len({found["weights_sha256"] for found in reports.values()}) == 1
+    assert len({found["test_accuracy"] for found in reports.values()}) == 1
+    sim = reports["sim"]
+    assert sim["weights_equal"] is True and sim["differing_words"] == 0 and sim["words_compared"] == 2 * 2 * 235
+    assert sim["cycles"] == reports["again"]["cycles"] == sim["cycles_per_image"] * 80
+    assert sim["engine_sha256"] == reports["again"]["engine_sha256"] and len(sim["engine_sha256"]) == 64
+    assert sim["unaccounted_cycles"] == {} and all(sum(parts.values()) == sim["cycles"] for parts in sim["stall_cycles"].values())
+    assert sim["mac_busy_cycles"] + sim["padding_cycles"] + sim["turn_round_cycles"] == sim["stall_cycles"]["compute"]["busy"]
+    assert 0 < sim["mac_utilisation"] < 1 and sim["dram_bytes_read"] > sim["dram_bytes_written"] > 0
+    assert sim["cycles_per_image"] * sim["mac_utilisation"] == pytest.approx(sim["ideal_cycles_per_image"])
+    assert reports["machine"]["weights_equal"] is True and reports["machine"]["cycles_per_image"] is None
+    spans = [e for e in json.loads((tmp_path / "sim" / "trace.json").read_text())["traceEvents"] if e["ph"] == "X"]
+    assert {e["tid"] for e in spans} == {0, 1, 2, 3, 4} and not any(e["name"].startswith("tag") for e in spans)
+    assert (tmp_path / "sim" / "timeline.png").stat().st_size > 1000
+    done = gradcore("report", tmp_path / "sim")
+    assert done.returncode == 0 and "wait_compute_read" in done.stdout and sim["weights_sha256"] in done.stdout
+
+
 def test_json_on_the_standard_output_is_alone_there(tmp_path, net):
     done = gradcore("train", net, "--data", dataset(tmp_path), "--backend", "reference", "--epochs", 1, "--out", tmp_path / "run", "--json", "-")
     assert done.returncode == 0 and json.loads(done.stdout)["epochs"] == 1 and "test accuracy" in done.stderr

@@ -135,6 +135,12 @@ class SimBackend:
         """Beats read and written since the start."""
         return self._figure(1), self._figure(2)
 
+    @property
+    def executing(self):
+        """Tag of the instruction that each active engine executes, by the engine's number."""
+        active, tags = self._figure(5), self._figure(6)
+        return {engine: tags >> 11 * engine & 0x7FF for engine in range(5) if active >> engine & 1}
+
     def record(self, capacity=1 << 16):
         """Record up to `capacity` newest instruction events from now on; 0 stops and forgets."""
         self._lib.gc_record(self._sim, capacity)

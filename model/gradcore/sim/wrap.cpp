@@ -281,9 +281,9 @@ void gc_record(Sim* s, unsigned capacity) {
 uint64_t gc_event_count(Sim* s) { return s->event_count; }
 const Event* gc_events(Sim* s) { return s->events.data(); }
 
-// 0 cycles, 1 read beats, 2 write beats, 3 broken rule, 4 its address (or cycle)
+// 0 cycles, 1 read beats, 2 write beats, 3 broken rule, 4 its address (or cycle), 5 active engines, 6 their tags
 uint64_t gc_figure(Sim* s, unsigned which) {
-    const uint64_t figures[] = {s->now, s->read_beats, s->write_beats, s->rule, s->rule_addr};
+    const uint64_t figures[] = {s->now, s->read_beats, s->write_beats, s->rule, s->rule_addr, s->top->sts_active, s->top->sts_tag};
     return figures[which];
 }
 
