@@ -57,9 +57,17 @@ class EngineSession:
         try:
             return self.device.step(x, labels, iteration)
         except EngineError as error:
-            executing = getattr(self.device.backend, "executing", {})
-            what = ", ".join(f"{ENGINES[engine]} tag {tag}" for engine, tag in executing.items()) or "nothing"
-            raise EngineError(f"minibatch {iteration}: {error}; executing: {what}", error.code, error.index) from error
+            raise EngineError(f"minibatch {iteration}: {error}; {self._doing()}", error.code, error.index) from error
+
+    def _doing(self):
+        """What each engine is at: the counters that still run, with the tag of an instruction in execution."""
+        before, after = self.device.counters(), self.device.counters()
+        tags = getattr(self.device.backend, "executing", {})
+        found = []
+        for number, engine in enumerate(ENGINES):
+            running = [name.partition(".")[2] for name in after if name.startswith(f"{engine}.") and after[name] != before[name]]
+            found += [f"{engine} {state}" + (f" tag {tags[number]}" if state == "busy" and number in tags else "") for state in running]
+        return ", ".join(found) or "no engine is at work"
 
     def record(self):
         """Record the instructions of the following program."""
@@ -79,6 +87,5 @@ def open_session(backend, network, config, seed, memory=Memory(), say=print):
     compile_network(network, config)  # refuse before building anything
     if backend == "machine":
         return EngineSession(MachineBackend(config), network, config, seed)
-    say("building the engine (kept for the next run)")
-    library, sha256 = build_engine(config)
+    library, sha256 = build_engine(config, say)
     return EngineSession(SimBackend(library, memory), network, config, seed, sha256)

@@ -74,17 +74,17 @@ def engine_parameters(config):
     }
 
 
-def build_engine(config):
+def build_engine(config, say=lambda text: None):
     """Build (or find) the engine of an `EngineConfig`: its library and the hash of its inputs. One engine runs every network that fits."""
     try:
         files = sources("engine")
     except ImportError as error:
         raise ToolMissing("fusesoc is not installed: pip install fusesoc") from error
-    return build(files, engine_parameters(config))
+    return build(files, engine_parameters(config), say=say)
 
 
-def build(files, parameters=None, top="engine", folder=None):
-    """Build (or find) the library of `top`; return its path and the hash of its inputs."""
+def build(files, parameters=None, top="engine", folder=None, say=lambda text: None):
+    """Build (or find) the library of `top`; return its path and the hash of its inputs. `say` is told when it takes a while."""
     parameters = dict(parameters or {})
     files = [Path(f).resolve() for f in files]
     sha256 = inputs_sha256(files, parameters)
@@ -95,6 +95,7 @@ def build(files, parameters=None, top="engine", folder=None):
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / "lock"):
         if not library.exists():
+            say("building the engine (about a minute, once)")
             _compile(files, parameters, top, folder, library)
     return library, sha256
 
