@@ -133,12 +133,12 @@ module mac_array #(
                 .m_data({valid, first, row})
             );
 
-            // It multiplies by one; synthesis leaves an adder per lane.
             mac_column #(
-                .LANES (LANES),
-                .GROUPS(1),
-                .DW    (DW),
-                .ACC_W (ACC_W)
+                .LANES   (LANES),
+                .GROUPS  (1),
+                .DW      (DW),
+                .ACC_W   (ACC_W),
+                .MULTIPLY(0)
             ) u_column (
                 .clk    (clk),
                 .rst    (rst),

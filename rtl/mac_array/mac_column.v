@@ -5,10 +5,11 @@
 `default_nettype none
 
 module mac_column #(
-    parameter LANES  = 64,
-    parameter GROUPS = 4,   // divides LANES
-    parameter DW     = 16,
-    parameter ACC_W  = 48
+    parameter LANES    = 64,
+    parameter GROUPS   = 4,   // divides LANES
+    parameter DW       = 16,
+    parameter ACC_W    = 48,
+    parameter MULTIPLY = 1    // 0: sums the row operands
 ) (
     input  wire                   clk,
     input  wire                   rst,
@@ -46,8 +47,9 @@ module mac_column #(
     generate
         for (i = 0; i < LANES; i = i + 1) begin : g_lane
             mac_element #(
-                .DW   (DW),
-                .ACC_W(ACC_W)
+                .DW      (DW),
+                .ACC_W   (ACC_W),
+                .MULTIPLY(MULTIPLY)
             ) u_element (
                 .clk  (clk),
                 .take (s_valid),

@@ -6,8 +6,9 @@
 `default_nettype none
 
 module mac_element #(
-    parameter DW    = 16,  // bits of an operand
-    parameter ACC_W = 48   // bits of the sum, more than 2*DW
+    parameter DW       = 16,  // bits of an operand
+    parameter ACC_W    = 48,  // bits of the sum, more than 2*DW
+    parameter MULTIPLY = 1    // 0: the sum column's element, s_col counts as one
 ) (
     input  wire             clk,
     input  wire             take,
@@ -18,7 +19,6 @@ module mac_element #(
     output wire [ACC_W-1:0] m_acc   // signed
 );
     reg signed [DW-1:0]   row_q;
-    reg signed [DW-1:0]   col_q;
     reg signed [2*DW-1:0] product_q;
     reg [ACC_W-1:0]       acc_q;
 
@@ -27,14 +27,26 @@ module mac_element #(
     wire [ACC_W-1:0] product = {{(ACC_W-2*DW){product_q[2*DW-1]}}, product_q};
 
     always @(posedge clk) begin
-        if (take) begin
+        if (take)
             row_q <= $signed(s_row);
-            col_q <= $signed(s_col);
-        end
-        product_q <= row_q * col_q;
         if (add)
             acc_q <= addend + product;
     end
+
+    generate
+        if (MULTIPLY != 0) begin : g_multiply
+            reg signed [DW-1:0] col_q;
+            always @(posedge clk) begin
+                if (take)
+                    col_q <= $signed(s_col);
+                product_q <= row_q * col_q;
+            end
+        end else begin : g_sum
+            always @(posedge clk)
+                product_q <= $signed({{DW{row_q[DW-1]}}, row_q});
+            wire _unused = &{1'b0, s_col};
+        end
+    endgenerate
 
     assign m_acc = acc_q;
 endmodule

@@ -2,7 +2,7 @@
 // Bank addresses of one access to a skewed buffer (doc/architecture.md, "Accesses"). The address of a lane is a row part plus a column
 // part, so GRID + GRID small sums are formed, the two tables are rotated to bank order and added bank by bank. One access per
 // cycle; rotations and masks 1 cycle, bank addresses 4 cycles after the access. Bit-exact with gradcore.skew. No multiplier: a
-// displacement in blocks is a 6-bit signed factor and is applied by shift and add.
+// displacement in blocks is a 9-bit signed factor and is applied by shift and add.
 `default_nettype none
 
 module skew_address #(
@@ -105,8 +105,8 @@ module skew_address #(
             wire [8:0]         off_x  = $unsigned($signed(move_x) >>> s_fold_s);
             wire [13:0]        y      = {2'b00, s_y0} + {{5{move_y[8]}}, move_y};
             wire [13:0]        x      = {2'b00, s_x0} + {{5{move_x[8]}}, move_x};
-            reg  [5:0]         off_y_q;
-            reg  [5:0]         off_x_q;
+            reg  [8:0]         off_y_q;
+            reg  [8:0]         off_x_q;
             reg  [AW-1:0]      row_q;
             reg  [AW-1:0]      col_q;
             reg  [AW-1:0]      turned_row_q;
@@ -115,8 +115,8 @@ module skew_address #(
             wire [LOG-1:0]     col_source = BANK - rot_x_q;
 
             always @(posedge clk) if (s_valid) begin
-                off_y_q       <= off_y[5:0];
-                off_x_q       <= off_x[5:0];
+                off_y_q       <= off_y;
+                off_x_q       <= off_x;
                 m_row_mask[i] <= !y[13] && (y < {2'b00, s_height});
                 m_col_mask[i] <= !x[13] && (x < {2'b00, s_width});
             end
@@ -132,7 +132,6 @@ module skew_address #(
             assign col_part[i] = col_q;
             assign bank_row[i] = turned_row_q;
             assign bank_col[i] = turned_col_q;
-            wire _unused = &{1'b0, off_y[8:6], off_x[8:6]};
         end
         for (i = 0; i < GRID; i = i + 1) begin : g_bank_row
             for (j = 0; j < GRID; j = j + 1) begin : g_bank_col
@@ -143,11 +142,14 @@ module skew_address #(
         end
     endgenerate
 
-    // factor (signed, 6 bits) times stride, modulo 2^AW
-    function [AW-1:0] scaled(input [5:0] factor, input [AW-1:0] stride);
-        scaled = (factor[0] ? stride      : {AW{1'b0}}) + (factor[1] ? stride << 1 : {AW{1'b0}})
-               + (factor[2] ? stride << 2 : {AW{1'b0}}) + (factor[3] ? stride << 3 : {AW{1'b0}})
-               + (factor[4] ? stride << 4 : {AW{1'b0}}) - (factor[5] ? stride << 5 : {AW{1'b0}});
+    // factor (signed) times stride, modulo 2^AW
+    function [AW-1:0] scaled(input [8:0] factor, input [AW-1:0] stride);
+        integer n;
+        begin
+            scaled = factor[8] ? {AW{1'b0}} - (stride << 8) : {AW{1'b0}};
+            for (n = 0; n < 8; n = n + 1)
+                if (factor[n]) scaled = scaled + (stride << n);
+        end
     endfunction
 
     wire _unused = &{1'b0, rot_y, rot_x, lane_row, s_dy, s_dx};
