@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cores as a user meets them: through the fusesoc command, in the repository and in a project of the user's own."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gradcore.sources import ROOT, core_names
+from tb.support.tools import tool_environment
+
+EXAMPLE = ROOT / "examples" / "mac_array_user"
+CORE_FILES = [ROOT / "core.core", *sorted((ROOT / "rtl").glob("*/*.core")), EXAMPLE / "outer_product.core"]
+NAMES = {f"gradcore:ip:{name}:0.1.0" for name in [*core_names(), "gradcore"]}
+
+
+class Shell:
+    """Calls fusesoc with a configuration, a cache and a build root of its own; the user's stay untouched."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "FUSESOC_IGNORE").touch()
+        self.env = tool_environment() | {f"XDG_{kind}_HOME": str(folder / kind) for kind in ("CONFIG", "CACHE", "DATA")}
+
+    def __call__(self, *arguments, cwd: Path = ROOT, config: bool = True) -> subprocess.CompletedProcess:
+        (self.folder / "empty.conf").touch()
+        own = ["--config", self.folder / "empty.conf"] if config else []
+        program = [sys.executable, "-c", "import sys; from fusesoc.main import main; sys.exit(main())"]
+        return subprocess.run([*program, *own, *arguments], cwd=cwd, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def run(self, target: str, core: str, root: Path = ROOT, *more) -> subprocess.CompletedProcess:
+        return self("--cores-root", root, "run", "--clean", "--build-root", self.folder / "build", f"--target={target}", *more, core, cwd=root)
+
+
+@pytest.fixture(scope="module")
+def fusesoc():
+    shell = Shell(ROOT / "build" / "fusesoc" / str(os.getpid()))
+    yield shell
+    shutil.rmtree(shell.folder)
+
+
+def copy_of_library(target: Path) -> Path:
+    """What the engine's cores are made of, outside the repository."""
+    shutil.copytree(ROOT / "rtl", target / "rtl")
+    shutil.copytree(ROOT / "tb" / "smoke", target / "tb" / "smoke")
+    shutil.copy(ROOT / "core.core", target)
+    return target
+
+
+def plant(path: Path, right: str, wrong: str) -> None:
+    text = path.read_text()
+    assert text.count(right) == 1, f"{path.name} has not one «{right}»"
+    path.write_text(text.replace(right, wrong))
+
+
+def test_list_shows_every_core_and_nothing_else(fusesoc):
+    """Nothing else: no example, no scratch copy below build/."""
+    scratch = fusesoc.folder / "scratch.core"
+    scratch.write_text("CAPI=2:\nname: gradcore:ip:scratch:0.1.0\n")
+    done = fusesoc("--cores-root", ".", "core", "list")
+    assert done.returncode == 0, done.stdout
+    assert set(re.findall(r"^(\w+:\w+:\w+:[\d.]+)\s+: +local", done.stdout, re.M)) == NAMES
+    assert "Replacing" not in done.stdout and "Failed" not in done.stdout and "rror" not in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("path", CORE_FILES, ids=lambda p: p.stem)
+def test_core_file_has_licence_lint_and_rtl_only_by_default(path):
+    text = path.read_text()
+    core = yaml.safe_load(text.removeprefix("CAPI=2:\n"))
+    assert text.startswith("CAPI=2:\n# SPDX-License-Identifier: Apache-2.0\n")
+    assert core["license"] == "Apache-2.0" and core["description"] and "provider" not in core
+    assert core["targets"]["lint"]["flow"] == "lint" and "-Wall" in core["targets"]["lint"]["flow_options"]["verilator_options"]
+    assert core["targets"]["default"]["filesets"] == ["rtl"]
+    assert core["targets"]["default"]["toplevel"].startswith("is_toplevel? (")
+    for name in core["filesets"]["rtl"].get("depend", []):
+        assert name in NAMES or path.parent == EXAMPLE and name.removeprefix("~") in NAMES, f"{name}: no exact version"
+    for fileset in core["filesets"].values():
+        for file in fileset.get("files", []):
+            assert (path.parent / file).is_file() and ".." not in file
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_default_gives_rtl_only(fusesoc, name):
+    done = fusesoc.run("default", name, ROOT, "--setup", "--tool=verilator")
+    assert done.returncode == 0, done.stdout
+    listing, = (fusesoc.folder / "build" / name.replace(":", "_")).rglob("*.eda.yml")
+    files = yaml.safe_load(listing.read_text())["files"]
+    assert files
+    for file in files:
+        assert file["file_type"].startswith("verilogSource") and re.search(r"(^|/)rtl/|^src/gradcore_ip_\w+_0.1.0/[\w/]+\.v$", file["name"]), file
+        assert not re.search(r"smoke|_tb\b|test|bench", file["name"]), file
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_lint_passes(fusesoc, name):
+    done = fusesoc.run("lint", name)
+    assert done.returncode == 0 and "Verilat" in done.stdout and "%Warning" not in done.stdout, done.stdout[-3000:]
+
+
+def test_lint_goes_red(fusesoc, tmp_path):
+    root = copy_of_library(tmp_path)
+    plant(root / "rtl" / "stream" / "stream_fifo.v", "endmodule", "wire [3:0] wide = s_valid;\nendmodule")
+    done = fusesoc.run("lint", "gradcore:ip:stream:0.1.0", root)
+    assert done.returncode != 0 and "WIDTHEXPAND" in done.stdout
+
+
+def test_engine_simulation_passes(fusesoc):
+    done = fusesoc.run("sim", "gradcore:ip:gradcore:0.1.0")
+    assert done.returncode == 0 and "engine_smoke: passed" in done.stdout, done.stdout[-3000:]
+
+
+def test_engine_simulation_goes_red(fusesoc, tmp_path):
+    """END is taken for another instruction: the program never ends."""
+    root = copy_of_library(tmp_path)
+    plant(root / "rtl" / "sequencer" / "dispatch.v", "if (select[0]) sts_ended", "if (select[1]) sts_ended")
+    done = fusesoc.run("sim", "gradcore:ip:gradcore:0.1.0", root)
+    assert done.returncode != 0 and "engine_smoke: passed" not in done.stdout, done.stdout[-3000:]
+
+
+@pytest.fixture
+def project(tmp_path):
+    """The example in a folder of its own, as a user would copy it."""
+    shutil.copytree(EXAMPLE, tmp_path / "project", ignore=shutil.ignore_patterns("build", "fusesoc.conf"))
+    return tmp_path / "project"
+
+
+def test_example_runs_outside_the_repository(tmp_path, project):
+    """The commands of its README, with the library in the project's own fusesoc.conf."""
+    fusesoc = Shell(tmp_path / "home")
+    done = fusesoc("library", "add", "gradcore", ROOT, cwd=project, config=False)
+    assert done.returncode == 0 and (project / "fusesoc.conf").exists(), done.stdout
+    done = fusesoc("--cores-root", ".", "run", "--target=sim", "example:user:outer_product", cwd=project, config=False)
+    assert done.returncode == 0 and "outer_product: passed" in done.stdout and "Replacing" not in done.stdout, done.stdout[-3000:]
+    done = fusesoc("--cores-root", ".", "run", "--target=lint", "example:user:outer_product", cwd=project, config=False)
+    assert done.returncode == 0 and "%Warning" not in done.stdout, done.stdout[-3000:]
+    listing, = project.rglob("sim/*.eda.yml")
+    used = {Path(f["name"]).name for f in yaml.safe_load(listing.read_text())["files"]}
+    assert used == {f.name for f in (ROOT / "rtl" / "mac_array").glob("*.v")} | {"outer_product.v", "outer_product_tb.v"}
+
+
+def test_example_goes_red_with_a_broken_core(tmp_path, project):
+    root = copy_of_library(tmp_path / "library")
+    plant(root / "rtl" / "mac_array" / "mac_element.v", "addend + product", "addend - product")
+    fusesoc = Shell(tmp_path / "home")
+    done = fusesoc("--cores-root", root, "--cores-root", ".", "run", "--target=sim", "example:user:outer_product", cwd=project)
+    assert done.returncode != 0 and "expected" in done.stdout, done.stdout[-3000:]
