@@ -7,7 +7,7 @@ VENV   := build/venv
 PY     := $(VENV)/bin/python
 READY  := build/.ready
 
-.PHONY: demo test lint formal synth bench clean setup
+.PHONY: demo test lint formal synth mutate bench clean setup
 .DEFAULT_GOAL := test
 
 setup: $(READY)
@@ -25,8 +25,17 @@ test: $(READY)
 lint: $(READY)
 	$(PY) ci/lint
 
+formal: $(READY)
+	$(PY) ci/formal
+
 synth: $(READY)
-	$(PY) ci/synth
+	$(PY) ci/synth --check
+
+mutate: $(READY)
+	$(PY) ci/mutate
+
+bench: $(READY)
+	$(PY) ci/bench
 
 clean:
 	rm -rf build

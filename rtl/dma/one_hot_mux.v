@@ -10,17 +10,15 @@ module one_hot_mux #(
     input  wire [N*W-1:0] s_data,
     output wire [W-1:0]   m_data
 );
-    wire [W-1:0] merged [0:N];
-
-    assign merged[0] = {W{1'b0}};
-    assign m_data    = merged[N];
-
-    genvar i;
-    generate
-        for (i = 0; i < N; i = i + 1) begin : g_word
-            assign merged[i+1] = merged[i] | (s_data[i*W +: W] & {W{s_select[i]}});
+    function [W-1:0] merge(input [N-1:0] select, input [N*W-1:0] data);
+        integer i;
+        begin
+            merge = {W{1'b0}};
+            for (i = 0; i < N; i = i + 1) merge = merge | (data[i*W +: W] & {W{select[i]}});
         end
-    endgenerate
+    endfunction
+
+    assign m_data = merge(s_select, s_data);
 endmodule
 
 `default_nettype wire

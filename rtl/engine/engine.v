@@ -114,7 +114,6 @@ module engine #(
     wire [5*1024-1:0]   instruction;
     wire [4:0]          starts;
     wire [4:0]          done;
-    wire [4:0]          busy;
     wire                compute_room;
     wire                read_done;
     wire [4:0]          read_signal;
@@ -135,7 +134,7 @@ module engine #(
         .m_start(starts), .m_instruction(instruction), .s_done(done), .s_compute_room(compute_room),
         .s_read(read_done), .s_read_signal(read_signal), .s_written(written), .s_written_signal(written_signal),
         .s_step(step), .s_pad(pad), .s_overflow(overflow), .s_loss(loss), .s_read_beat(s_rdat_valid), .s_write_beat(m_wdat_valid && m_wdat_ready),
-        .sts_busy(busy)
+        .sts_busy(sts_active)
     );
 
     // ---- Load engine
@@ -159,14 +158,8 @@ module engine #(
         .m_gate_valid(load_gate_valid), .m_gate_ready(load_gate_ready), .m_gate_access(load_gate_access),
         .s_gate_valid(load_gate_back), .s_gate_data(gate_rd_data),
         .m_wr_valid(load_wr_valid), .m_wr_ready(|({1'b0, load_wr_ready} & (4'b0001 << load_wr_buffer))), .m_wr_buffer(load_wr_buffer),
-        .m_wr_access(load_wr_access), .m_wr_data(load_wr_data)
+        .m_wr_access(load_wr_access), .m_wr_data(load_wr_data), .m_wr_bits(load_wr_bits)
     );
-    genvar i;
-    generate
-        for (i = 0; i < LANES; i = i + 1) begin : g_bit
-            assign load_wr_bits[i] = load_wr_data[i*DW];
-        end
-    endgenerate
 
     // ---- Weight load and weight buffer
     wire                wgt_wr_valid;
@@ -240,6 +233,7 @@ module engine #(
     wire [ACCESS_W-1:0] str_rd_access;
     wire [1:0]          str_rd_back;
 
+    genvar i;
     generate
         for (i = 0; i < 2; i = i + 1) begin : g_buffer
             wire is_row = cmp_rd_row_buf == i;
@@ -297,12 +291,8 @@ module engine #(
         .m_wdat_strb(wdat_strb[MEM_W/8 +: 2*MEM_W/8]), .m_wdat_last(wdat_last[2:1]), .s_wrsp_valid(wrsp_valid[2:1])
     );
 
-    assign sts_active = busy;
-    generate
-        for (i = 0; i < 5; i = i + 1) begin : g_tag
-            assign sts_tag[i*11 +: 11] = instruction[i*1024 + 21 +: 11];
-        end
-    endgenerate
+    assign sts_tag = {instruction[4*1024+21 +: 11], instruction[3*1024+21 +: 11], instruction[2*1024+21 +: 11],
+                         instruction[1*1024+21 +: 11], instruction[21 +: 11]};
 
     wire _unused = &{1'b0, weights_m_rd_valid_unused, compute_sts_draining_unused, gradients_sts_idle_unused, load_wr_select[3], wgt_wr_addr, wgt_rd_addr, grad_addr, upd_grad_addr};
 endmodule

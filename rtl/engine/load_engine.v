@@ -37,7 +37,8 @@ module load_engine #(
     input  wire                    m_wr_ready,
     output wire [1:0]              m_wr_buffer,
     output wire [ACCESS_W-1:0]     m_wr_access,
-    output wire [GRID*GRID*DW-1:0] m_wr_data
+    output wire [GRID*GRID*DW-1:0] m_wr_data,
+    output wire [GRID*GRID-1:0]    m_wr_bits     // bit 0 of each lane: what the gate buffer takes
 );
     localparam LANES       = GRID*GRID;
     localparam GATE_CREDIT = 16;
@@ -130,6 +131,12 @@ module load_engine #(
     );
     natural_access u_access (.s_addr(place_addr), .s_y0(place_y0), .s_x0(place_x0), .s_chan(place_chan), .s_fold(fold), .m_access(m_wr_access));
 
+    genvar i;
+    generate
+        for (i = 0; i < LANES; i = i + 1) begin : g_bit
+            assign m_wr_bits[i] = m_wr_data[i*DW];
+        end
+    endgenerate
     assign m_wr_valid  = up_valid && place_valid;
     assign m_wr_buffer = h2[1:0];
     assign m_done      = m_wr_valid && m_wr_ready && place_last;

@@ -119,8 +119,8 @@ module operand_buffer #(
     wire [LANES*DW-1:0] rd_banks;
     wire [LANES*DW-1:0] rd_lanes;
     localparam SIDE_W = 2*LOG + 2*GRID + COLS;
-    reg  [SIDE_W-1:0]   side_q [0:5];         // rotations and masks on their way
-    reg  [USER_W-1:0]   user_q [0:6];
+    wire [SIDE_W-1:0]   turn_side;            // rotations and masks on their way
+    wire [SIDE_W-1:0]   mask_side;
     reg  [6:0]          rd_valid_q;
     wire [LOG-1:0]      turn_y;
     wire [LOG-1:0]      turn_x;
@@ -139,18 +139,17 @@ module operand_buffer #(
         .m_chan_mask(rd_chan_mask), .m_bank_addr(rd_bank_addr)
     );
 
-    integer n;
+    // Rotations and masks come in stage 1; the banks' words in stage 5, the vector in stage 7.
+    delay_line #(.W(SIDE_W), .CYCLES(4)) u_turn_side (.clk(clk), .clear(1'b0),
+        .s_data({rd_chan_mask, rd_row_mask, rd_col_mask, rd_rot_y, rd_rot_x}), .m_data(turn_side));
+    delay_line #(.W(SIDE_W), .CYCLES(2)) u_mask_side (.clk(clk), .clear(1'b0), .s_data(turn_side), .m_data(mask_side));
+    delay_line #(.W(USER_W), .CYCLES(7)) u_user (.clk(clk), .clear(1'b0), .s_data(s_rd_user), .m_data(m_rd_user));
+    assign {turn_mask_unused, turn_y, turn_x} = turn_side;
+    assign {chan_mask, row_mask, col_mask, mask_rot_unused} = mask_side;
     always @(posedge clk) begin
-        side_q[0] <= {rd_chan_mask, rd_row_mask, rd_col_mask, rd_rot_y, rd_rot_x};
-        user_q[0] <= s_rd_user;
-        for (n = 1; n < 6; n = n + 1) side_q[n] <= side_q[n-1];
-        for (n = 1; n < 7; n = n + 1) user_q[n] <= user_q[n-1];
         rd_valid_q <= {rd_valid_q[5:0], s_rd_valid};
         if (rst) rd_valid_q <= 7'd0;
     end
-    // side_q[0] holds stage 2; the banks' words come in stage 5, the vector in stage 7.
-    assign {turn_mask_unused, turn_y, turn_x} = side_q[3];
-    assign {chan_mask, row_mask, col_mask, mask_rot_unused} = side_q[5];
     rotator2d #(.GRID(GRID), .W(DW), .INVERSE(0)) u_rd_rotator (
         .clk(clk), .s_valid(rd_valid_q[4]), .s_rot_y(turn_y), .s_rot_x(turn_x), .s_data(rd_banks), .m_data(rd_lanes)
     );
@@ -172,7 +171,6 @@ module operand_buffer #(
         end
     endgenerate
     assign m_rd_valid = rd_valid_q[6];
-    assign m_rd_user  = user_q[6];
 
     wire _unused = &{1'b0, turn_mask_unused, mask_rot_unused, wr_address_m_chan_mask_unused, rd_valid};
 endmodule

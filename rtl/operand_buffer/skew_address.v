@@ -99,10 +99,10 @@ module skew_address #(
 
             wire [2:0]         ly    = (s_channel ? lane_row[2:0] + GROUP_ROW : I) & pixel;
             wire [2:0]         lx    = (s_channel ? lane_col : I) & pixel;
-            wire signed [8:0]  move_y = {s_dy[7], s_dy} + {6'd0, ly};
-            wire signed [8:0]  move_x = {s_dx[7], s_dx} + {6'd0, lx};
-            wire signed [8:0]  off_y  = move_y >>> s_fold_s;
-            wire signed [8:0]  off_x  = move_x >>> s_fold_s;
+            wire [8:0]         move_y = {s_dy[7], s_dy} + {6'd0, ly};
+            wire [8:0]         move_x = {s_dx[7], s_dx} + {6'd0, lx};
+            wire [8:0]         off_y  = $unsigned($signed(move_y) >>> s_fold_s);
+            wire [8:0]         off_x  = $unsigned($signed(move_x) >>> s_fold_s);
             wire [13:0]        y      = {2'b00, s_y0} + {{5{move_y[8]}}, move_y};
             wire [13:0]        x      = {2'b00, s_x0} + {{5{move_x[8]}}, move_x};
             reg  [5:0]         off_y_q;

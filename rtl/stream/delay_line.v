@@ -12,20 +12,20 @@ module delay_line #(
     input  wire [W-1:0] s_data,
     output wire [W-1:0] m_data
 );
+    genvar i;
     generate
         if (CYCLES == 0) begin : g_wire
             assign m_data = s_data;
             wire _unused = &{1'b0, clk, clear};
         end else begin : g_line
-            reg [W-1:0] stage_q [0:CYCLES-1];
-            integer i;
-            always @(posedge clk) begin
-                stage_q[0] <= s_data;
-                for (i = 1; i < CYCLES; i = i + 1) stage_q[i] <= stage_q[i-1];
-                if (clear)
-                    for (i = 0; i < CYCLES; i = i + 1) stage_q[i] <= {W{1'b0}};
+            wire [W-1:0] stage [0:CYCLES];
+            assign stage[0] = s_data;
+            for (i = 0; i < CYCLES; i = i + 1) begin : g_stage
+                reg [W-1:0] word_q;
+                always @(posedge clk) word_q <= clear ? {W{1'b0}} : stage[i];
+                assign stage[i+1] = word_q;
             end
-            assign m_data = stage_q[CYCLES-1];
+            assign m_data = stage[CYCLES];
         end
     endgenerate
 endmodule

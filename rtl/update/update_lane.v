@@ -28,27 +28,27 @@ module update_lane #(
     localparam SUM_W  = DW + 16;          // (w << shift_w) + v', shift_w up to 15
 
     // Gradient, 3 cycles.
-    wire signed [GRAD_W-1:0] grad;
+    wire [GRAD_W-1:0] grad;
     round_shift #(.IN_W(ACC_W), .OUT_W(GRAD_W), .SHIFT_W(6)) u_grad (
         .clk(clk), .s_x(s_grad), .s_shift(cfg_shift_g), .s_mode(cfg_mode), .s_rnd(s_rnd[0 +: 16]), .m_y(grad)
     );
     wire [DW-1:0]        mom_in;
-    wire signed [DW-1:0] mom = mom_in & {DW{cfg_momentum}};
+    wire [DW-1:0]        mom = mom_in & {DW{cfg_momentum}};
     wire [15:0]          mom_rnd;
     delay_line #(.W(DW), .CYCLES(3)) u_mom (.clk(clk), .clear(1'b0), .s_data(s_mom), .m_data(mom_in));
     delay_line #(.W(16), .CYCLES(5)) u_mom_rnd (.clk(clk), .clear(1'b0), .s_data(s_rnd[16 +: 16]), .m_data(mom_rnd));
 
     // Momentum: products, difference, rounding; 5 cycles.
-    wire signed [15:0] lr   = {1'b0, cfg_lr_m};
-    wire signed [15:0] beta = {1'b0, cfg_beta_m};
+    wire signed [15:0] lr   = $signed({1'b0, cfg_lr_m});
+    wire signed [15:0] beta = $signed({1'b0, cfg_beta_m});
     reg signed [GRAD_W+15:0] step_q;
     reg signed [DW+15:0]     keep_q;
-    reg signed [STEP_W-1:0]  change_q;
-    wire signed [STEP_W-1:0] keep_wide = {{(STEP_W-DW-16){keep_q[DW+15]}}, keep_q};
-    wire signed [STEP_W-1:0] step_wide = {{(STEP_W-GRAD_W-16){step_q[GRAD_W+15]}}, step_q};
+    reg [STEP_W-1:0]         change_q;
+    wire [STEP_W-1:0]  keep_wide = {{(STEP_W-DW-16){keep_q[DW+15]}}, keep_q};
+    wire [STEP_W-1:0]  step_wide = {{(STEP_W-GRAD_W-16){step_q[GRAD_W+15]}}, step_q};
     always @(posedge clk) begin
-        step_q   <= lr * grad;
-        keep_q   <= beta * mom;
+        step_q   <= lr * $signed(grad);
+        keep_q   <= beta * $signed(mom);
         change_q <= keep_wide - step_wide;
     end
     wire [DW-1:0] mom_new;
@@ -61,10 +61,10 @@ module update_lane #(
     wire [15:0]             wgt_rnd;
     delay_line #(.W(DW), .CYCLES(8)) u_wgt (.clk(clk), .clear(1'b0), .s_data(s_wgt), .m_data(wgt));
     delay_line #(.W(16), .CYCLES(9)) u_wgt_rnd (.clk(clk), .clear(1'b0), .s_data(s_rnd[32 +: 16]), .m_data(wgt_rnd));
-    wire signed [SUM_W-1:0] wgt_wide = {{(SUM_W-DW){wgt[DW-1]}}, wgt};
-    wire signed [SUM_W-1:0] mom_wide = {{(SUM_W-DW){mom_new[DW-1]}}, mom_new};
-    reg signed [SUM_W-1:0]  sum_q;
-    always @(posedge clk) sum_q <= (wgt_wide <<< cfg_shift_w) + mom_wide;
+    wire [SUM_W-1:0]        wgt_wide = {{(SUM_W-DW){wgt[DW-1]}}, wgt};
+    wire [SUM_W-1:0]        mom_wide = {{(SUM_W-DW){mom_new[DW-1]}}, mom_new};
+    reg  [SUM_W-1:0]        sum_q;
+    always @(posedge clk) sum_q <= (wgt_wide << cfg_shift_w) + mom_wide;
     round_shift #(.IN_W(SUM_W), .OUT_W(DW), .SHIFT_W(4)) u_wgt_new (
         .clk(clk), .s_x(sum_q), .s_shift(cfg_shift_w), .s_mode(cfg_mode), .s_rnd(wgt_rnd), .m_y(m_wgt)
     );

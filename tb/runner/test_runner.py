@@ -54,6 +54,10 @@ def test_seed_of_the_environment_repeats_a_run(monkeypatch, tmp_path):
     assert first == again != other
 
 
+def test_stream_ends_do_not_wait_for_ever():
+    run("stream", "stream_register", module=CASES, testcase="stream_ends_give_up")
+
+
 def test_legal_parameters_are_not_mistaken_for_illegal_ones():
     with pytest.raises(AssertionError, match="accepts"):
         expect_elaboration_error("ram", "ram_sdp", {"DEPTH": 4}, "DEPTH")

@@ -46,7 +46,8 @@ class Source:
     def __init__(self, dut, prefix: str, pause: float = 0.0):
         self.dut, self.prefix, self.pause = dut, prefix, pause
 
-    async def send(self, words) -> None:
+    async def send(self, words, limit: int = 20_000) -> None:
+        """Send the words; fails when one of them waits longer than `limit` cycles."""
         dut, valid = self.dut, getattr(self.dut, self.prefix + "valid")
         ready = getattr(dut, self.prefix + "ready", None)
         for word in words:
@@ -56,12 +57,14 @@ class Source:
             valid.value = 1
             for name, value in word.items():
                 getattr(dut, self.prefix + name).value = value
-            while True:
+            for _ in range(limit):
                 await ReadOnly()
                 taken = ready is None or bool(ready.value)
                 await cycles(dut, 1)
                 if taken:
                     break
+            else:
+                raise AssertionError(f"{self.prefix}: a word was not taken for {limit} cycles")
         valid.value = 0
 
 

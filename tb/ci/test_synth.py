@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cell counts are what ci/resources.json says, and ci/synth refuses what must not be synthesised."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from gradcore.sources import ROOT
+from tb.ci.scripts import script
+
+CONFIGURATIONS = json.loads((ROOT / "ci" / "synth.json").read_text())
+PORTS = "module planted (input wire clk, input wire [7:0] a, output wire [7:0] y);"
+
+
+@pytest.mark.parametrize("name", [n for n, c in CONFIGURATIONS.items() if not c.get("slow")])
+def test_cell_counts(name):
+    done = subprocess.run([sys.executable, "ci/synth", "--check", name], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_table_shows_the_stored_counts():
+    resources = json.loads((ROOT / "ci" / "resources.json").read_text())
+    assert (ROOT / "doc" / "resources.md").read_text() == script("synth").table(resources)
+    assert list(resources) == list(CONFIGURATIONS)
+
+
+@pytest.mark.parametrize("text, word", [
+    ("reg [7:0] q; always @* if (a[0]) q = a; assign y = q;", "selection is not empty: t:.dlatch"),
+    ("wire [7:0] t = y & a; assign y = t | a;", "loop"),
+    ("wire [7:0] z; inner u_one (.i(z), .o(y)); inner u_two (.i(y), .o(z));", "loop"),
+    ("reg q; always @(posedge clk) q <= a[0]; always @(posedge clk) q <= a[1]; assign y = {8{q}};", "conflicting drivers"),
+])
+def test_refuses(text, word, tmp_path, monkeypatch):
+    synth = script("synth")
+    inner = "module inner (input wire [7:0] i, output wire [7:0] o); assign o = ~i; endmodule\n"
+    (tmp_path / "planted.v").write_text(f"{inner}{PORTS} {text} endmodule\n")
+    monkeypatch.setattr(synth, "ROOT", tmp_path)
+    monkeypatch.setattr(synth, "sources", lambda core: [tmp_path / "planted.v"])
+    with pytest.raises(synth.SynthesisError, match=word):
+        synth.synthesise("planted", "planted", {})
+
+
+def test_counts_parameters_of_the_configuration(tmp_path, monkeypatch):
+    synth = script("synth")
+    (tmp_path / "planted.v").write_text("module planted #(parameter N = 1) (input wire clk, input wire [N-1:0] a, output reg [N-1:0] y);\n"
+                                        "always @(posedge clk) y <= a;\nendmodule\n")
+    monkeypatch.setattr(synth, "ROOT", tmp_path)
+    monkeypatch.setattr(synth, "sources", lambda core: [tmp_path / "planted.v"])
+    assert [synth.synthesise("planted", "planted", {"N": n})["FF"] for n in (3, 5)] == [3, 5]
+
+
+def test_counts_every_cell_or_says_which_it_does_not_know():
+    synth = script("synth")
+    counts = synth.count({"LUT6": 3, "LUT2": 1, "RAMB18E2": 3, "RAM32M": 2, "FDRE": 7, "INV": 5, "DSP48E2": 1})
+    assert counts["LUT"] == 4 and counts["BRAM"] == 1.5 and counts["LUTRAM"] == 8 and counts["FF"] == 7 and counts["DSP"] == 1
+    with pytest.raises(synth.SynthesisError, match="XYZ"):
+        synth.count({"XYZ": 1})
