@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every core passes four linters, and each linter is seen to find the defect it is there for."""
 
+import re
 import subprocess
 import sys
 
@@ -63,3 +64,9 @@ def test_every_source_belongs_to_its_core():
 def test_command_reports_an_unknown_core():
     done = subprocess.run([sys.executable, ROOT / "ci" / "lint", "no_such_core"], capture_output=True, text=True)
     assert done.returncode != 0 and "FuseSoC finds no core gradcore:ip:no_such_core" in done.stderr
+
+
+def test_no_command_writes_to_the_null_device():
+    """Icarus makes its output file executable: as root, `-o /dev/null` takes the device from everybody else."""
+    scripts = [*(ROOT / "ci").iterdir(), *(ROOT / "tb" / "support").glob("*.py"), *(ROOT / "model").rglob("*.py")]
+    assert not [f for f in scripts if f.is_file() and re.search(r"os\.devnull|-o\W+/dev/null", f.read_text(errors="replace"))]

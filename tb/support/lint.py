@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Four linters over one core; every module of the core is checked as a top."""
 
-import os
 import re
 import subprocess
 import sys
@@ -30,7 +29,7 @@ def commands_of(files: list[str], tops: list[str]) -> dict[str, list[str]]:
     for top in tops:
         result[f"verilator {top}"] = ["verilator", "--lint-only", "-Wall", "--language", "1364-2005",
                                       "--top-module", top, *files]
-        result[f"icarus {top}"] = ["iverilog", "-g2005", "-Wall", "-o", os.devnull, "-s", top, *files]
+        result[f"icarus {top}"] = ["iverilog", "-g2005", "-Wall", "-t", "null", "-s", top, *files]
         script = f"read_verilog {' '.join(files)}; hierarchy -check -top {top}; proc; check -assert"
         result[f"yosys {top}"] = [yosys, "-q", "-p", script]
     result["slang"] = [sys.executable, "-m", "tb.support.slang", *files]

@@ -112,7 +112,7 @@ def expect_elaboration_error(core: str, toplevel: str, parameters: dict, text: s
     files = [str(f) for f in sources(core)]
     env = tool_environment()
     commands = {
-        "icarus": ["iverilog", "-g2005", "-o", os.devnull, "-s", toplevel,
+        "icarus": ["iverilog", "-g2005", "-t", "null", "-s", toplevel,
                    *[f"-P{toplevel}.{k}={v}" for k, v in parameters.items()], *files],
         "verilator": ["verilator", "--lint-only", "--language", "1364-2005", "--top-module", toplevel,
                       *[f"-G{k}={v}" for k, v in parameters.items()], *files],
