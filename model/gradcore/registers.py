@@ -16,7 +16,7 @@ COUNTERS = 0x100  # 64 bits each, latched by reading the low word
 START = 1  # CTRL
 BUSY, DONE, FAILED, GRAD_OVERFLOW = 1, 2, 4, 8  # STATUS
 
-ERRORS = {1: "unknown opcode"}
+ERRORS = {1: "unknown opcode", 2: "program without END"}
 
 
 def _counter_names() -> dict:

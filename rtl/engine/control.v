@@ -76,8 +76,9 @@ module control #(
     // ---- Registers and program state
     reg               running_q;
     wire              finished;
-    wire              ended;
+    wire              dispatched;
     wire              error;
+    wire [7:0]        code;
     wire [23:0]       index;
     wire [31:0]       counter_data;
     wire [ADDR_W-1:0] prog_base;
@@ -88,7 +89,7 @@ module control #(
         .clk(clk), .rst(rst),
         .s_reg_write(s_reg_write), .s_reg_addr(s_reg_addr), .s_reg_wdata(s_reg_wdata), .s_reg_read(s_reg_read), .m_reg_rdata(m_reg_rdata),
         .m_start(start), .cfg_prog_base(prog_base), .cfg_prog_length(prog_length), .cfg_base(cfg_base), .cfg_seed(cfg_seed), .irq(irq),
-        .s_busy(running_q), .s_done(finished && !error), .s_error(error), .s_overflow(s_overflow), .s_index(index), .s_loss(s_loss), .s_counter(counter_data)
+        .s_busy(running_q), .s_done(finished && !error), .s_error(error), .s_code(code), .s_overflow(s_overflow), .s_index(index), .s_loss(s_loss), .s_counter(counter_data)
     );
     assign m_program_start = start;
 
@@ -112,8 +113,9 @@ module control #(
     wire [ENGINES-1:0] queue_ready;
     wire [1023:0]      queue_data;
     dispatch #(.INSTR_W(1024), .ENGINES(ENGINES)) u_dispatch (
-        .clk(clk), .rst(rst), .start(start), .s_valid(word_valid), .s_ready(word_ready), .s_instruction(word_data),
-        .m_valid(queue_valid), .m_ready(queue_ready), .m_instruction(queue_data), .sts_ended(ended), .sts_error(error), .sts_index(index)
+        .clk(clk), .rst(rst), .cfg_length(prog_length), .start(start), .s_valid(word_valid), .s_ready(word_ready), .s_instruction(word_data),
+        .m_valid(queue_valid), .m_ready(queue_ready), .m_instruction(queue_data), .sts_finished(dispatched), .sts_error(error),
+        .sts_code(code), .sts_index(index)
     );
 
     // ---- Queues, gates and tokens
@@ -176,7 +178,7 @@ module control #(
             running_q <= 1'b0;
         end
     end
-    assign finished = running_q && (ended || error) && (&idle) && ~(|open_q) && !start;
+    assign finished = running_q && dispatched && (&idle) && ~(|open_q) && !start;
 
     // ---- Counters: per engine busy, waiting for each producer, idle; they sum to the cycles
     wire [COUNTERS-1:0] events;

@@ -25,6 +25,7 @@ module register_bank #(
     input  wire                s_busy,
     input  wire                s_done,          // pulse: the program has ended
     input  wire                s_error,
+    input  wire [7:0]          s_code,          // of the error
     input  wire                s_overflow,
     input  wire [23:0]         s_index,
     input  wire [63:0]         s_loss,
@@ -32,9 +33,9 @@ module register_bank #(
 );
     localparam [31:0] ID      = 32'h47524144;   // "GRAD"
     localparam [31:0] VERSION = 32'h00000100;   // 0.1.0
-    localparam [7:0]  UNKNOWN_OPCODE = 8'd1;
 
     reg        done_q;
+    reg        error_q;       // of this program: s_error still tells of the last one until the new one runs
     reg        irq_enable_q;
     reg        counter_q;
     reg [31:0] rdata_q;
@@ -45,13 +46,15 @@ module register_bank #(
                                                          : {{(64-ADDR_W){1'b0}}, cfg_base[{~word[2], word[1]}*ADDR_W +: ADDR_W]};
     wire        start = s_reg_write && low && word == 6'h04 && s_reg_wdata[0] && !s_busy;
 
-    assign irq         = irq_enable_q && (done_q || s_error);
+    assign irq         = irq_enable_q && (done_q || error_q);
     assign m_reg_rdata = counter_q ? s_counter : rdata_q;
 
     always @(posedge clk) begin
         m_start <= start;
         if (start)       done_q <= 1'b0;
         else if (s_done) done_q <= 1'b1;
+        if (start)                  error_q <= 1'b0;
+        else if (s_error && s_busy) error_q <= 1'b1;
         if (s_reg_write && low)
             case (word)
                 6'h06: irq_enable_q <= s_reg_wdata[0];
@@ -72,6 +75,7 @@ module register_bank #(
         if (rst) begin
             m_start      <= 1'b0;
             done_q       <= 1'b0;
+            error_q      <= 1'b0;
             irq_enable_q <= 1'b0;
         end
     end
@@ -84,9 +88,9 @@ module register_bank #(
                 6'h01: rdata_q <= VERSION;
                 6'h02: rdata_q <= CONFIG;
                 6'h03: rdata_q <= CONFIG2;
-                6'h05: rdata_q <= {28'd0, s_overflow, s_error, done_q, s_busy};
+                6'h05: rdata_q <= {28'd0, s_overflow, error_q, done_q, s_busy};
                 6'h06: rdata_q <= {31'd0, irq_enable_q};
-                6'h07: rdata_q <= s_error ? {s_index, UNKNOWN_OPCODE} : 32'd0;
+                6'h07: rdata_q <= error_q ? {s_index, s_code} : 32'd0;
                 6'h0a: rdata_q <= cfg_seed;
                 6'h0b: rdata_q <= {8'd0, cfg_prog_length};
                 6'h08, 6'h0c, 6'h0e, 6'h10, 6'h12: rdata_q <= wide[31:0];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gives each instruction of a program to the queue of its engine, in program order, at most one per cycle; waits while that queue
-// is full. END ends the program: nothing is taken until the next `start`. An unknown opcode stops it likewise and sets
-// sts_error; sts_index then is the number of the offending instruction, 0 first.
+// is full. END ends the program; an unknown opcode, or a program of cfg_length instructions without END, ends it with an error. What stands
+// behind the end is thrown away, so that nothing of one program reaches the next: sts_finished rises when all cfg_length
+// instructions have passed. On an error sts_index is the number of the offending instruction, 0 first.
 `default_nettype none
 
 module dispatch #(
@@ -10,6 +11,7 @@ module dispatch #(
 ) (
     input  wire               clk,
     input  wire               rst,
+    input  wire [23:0]        cfg_length,    // sampled with start
     input  wire               start,
     input  wire               s_valid,
     output wire               s_ready,
@@ -17,33 +19,48 @@ module dispatch #(
     output wire [ENGINES-1:0] m_valid,
     input  wire [ENGINES-1:0] m_ready,
     output wire [INSTR_W-1:0] m_instruction,
-    output reg                sts_ended,
+    output wire               sts_finished,
     output reg                sts_error,
+    output reg  [7:0]         sts_code,      // doc/registers.md, ERROR
     output reg  [23:0]        sts_index
 );
+    localparam [7:0] UNKNOWN_OPCODE = 8'd1;
+    localparam [7:0] NO_END         = 8'd2;
+
+    reg                running_q;
+    reg  [23:0]        left_q;      // instructions still to come
     wire [3:0]         opcode  = s_instruction[3:0];
     wire [ENGINES:0]   select  = {{ENGINES{1'b0}}, 1'b1} << opcode;   // bit 0: END
     wire               known   = |select;
-    wire               running = !sts_ended && !sts_error;
+    wire               take    = s_valid && s_ready;
+    wire               missing = running_q && ~(|left_q);
 
     assign m_instruction = s_instruction;
-    assign m_valid       = (s_valid && running) ? select[ENGINES:1] : {ENGINES{1'b0}};
-    assign s_ready       = running && (|(select[ENGINES:1] & m_ready) || select[0] || !known);
+    assign m_valid       = (s_valid && running_q) ? select[ENGINES:1] : {ENGINES{1'b0}};
+    assign s_ready       = !running_q || (|(select[ENGINES:1] & m_ready)) || select[0] || !known;
+    assign sts_finished  = !running_q && ~(|left_q);
 
     always @(posedge clk) begin
+        if (start)     left_q <= cfg_length;
+        else if (take) left_q <= left_q - 24'd1;
         if (start) begin
-            sts_ended <= 1'b0;
+            running_q <= 1'b1;
             sts_error <= 1'b0;
+            sts_code  <= 8'd0;
             sts_index <= 24'd0;
-        end else if (s_valid && running) begin
-            if (select[0]) sts_ended <= 1'b1;
-            if (!known)    sts_error <= 1'b1;
-            if (s_ready && known && !select[0]) sts_index <= sts_index + 24'd1;
+        end else if (missing || (take && running_q && !known)) begin
+            running_q <= 1'b0;
+            sts_error <= 1'b1;
+            sts_code  <= missing ? NO_END : UNKNOWN_OPCODE;
+        end else if (take && running_q) begin
+            if (select[0]) running_q <= 1'b0;
+            else           sts_index <= sts_index + 24'd1;
         end
         if (rst) begin
-            sts_ended <= 1'b1;
+            running_q <= 1'b0;
+            left_q    <= 24'd0;
             sts_error <= 1'b0;
-            sts_index <= 24'd0;
+            sts_code  <= 8'd0;
         end
     end
 endmodule

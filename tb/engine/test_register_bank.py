@@ -7,7 +7,7 @@ from gradcore import registers as reg
 from tb.support.bench import cycles, reset, start
 from tb.support.runner import expect_elaboration_error, run
 
-INPUTS = dict(s_reg_write=0, s_reg_read=0, s_reg_addr=0, s_reg_wdata=0, s_busy=0, s_done=0, s_error=0, s_overflow=0, s_index=0, s_loss=0, s_counter=0)
+INPUTS = dict(s_reg_write=0, s_reg_read=0, s_reg_addr=0, s_reg_wdata=0, s_busy=0, s_done=0, s_error=0, s_code=0, s_overflow=0, s_index=0, s_loss=0, s_counter=0)
 
 
 async def write(dut, addr, value):
@@ -55,9 +55,15 @@ async def start_status_and_interrupt(dut):
     assert dut.irq.value == 1 and await read(dut, reg.STATUS) == reg.DONE
     await write(dut, reg.IRQ_ENABLE, 0)
     assert dut.irq.value == 0
-    dut.s_error.value, dut.s_index.value, dut.s_overflow.value = 1, 0xABCDE, 1
+    dut.s_error.value = 1
+    await cycles(dut, 2)
+    assert await read(dut, reg.STATUS) == reg.DONE, "the last program's error counts before this one runs"
+    dut.s_busy.value = 1
+    await cycles(dut, 1)
+    dut.s_busy.value = 0
+    dut.s_error.value, dut.s_code.value, dut.s_index.value, dut.s_overflow.value = 1, 0x5A, 0xABCDE, 1
     assert await read(dut, reg.STATUS) == reg.DONE | reg.FAILED | reg.GRAD_OVERFLOW
-    assert await read(dut, reg.ERROR) == 0xABCDE << 8 | 1
+    assert await read(dut, reg.ERROR) == 0xABCDE << 8 | 0x5A
     dut.s_loss.value = 0x0123456789ABCDEF
     assert (await read(dut, reg.LOSS), await read(dut, reg.LOSS + 4)) == (0x89ABCDEF, 0x01234567)
     dut.s_counter.value = 77

@@ -74,7 +74,7 @@ class Sink:
     def __init__(self, dut, prefix: str, names, stall: float = 0.0):
         self.dut, self.prefix, self.names, self.stall = dut, prefix, names, stall
         self.words: list[dict] = []
-        cocotb.start_soon(self._run())
+        self.task = cocotb.start_soon(self._run())
 
     async def _run(self) -> None:
         dut, valid = self.dut, getattr(self.dut, self.prefix + "valid")

@@ -11,6 +11,7 @@ import pytest
 
 from gradcore.compiler import compile_network
 from gradcore.config import EngineConfig
+from gradcore.network import Dense, Network
 from gradcore.plan import CompileError
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
@@ -48,3 +49,11 @@ def test_rtl_trains_as_the_reference(engine, seed):
     memory = Memory(size=1 << 26, latency=int(rng.integers(1, 100)), stall=float(rng.choice([0, 0.3])), seed=seed)
     with SimBackend(build_engine(config)[0], memory) as backend:
         train(backend, network, config, seed)
+
+
+def test_dense_over_a_large_map_in_the_finest_fold():
+    """Displacements of many storage blocks."""
+    config = ENGINES["4x4x8"]
+    network = Network("large", (1, 40, 40), (Dense(2),), minibatch=16)
+    with SimBackend(build_engine(config)[0], Memory(size=1 << 26)) as backend:
+        train(backend, network, config, 1)
