@@ -3,11 +3,12 @@
 
 import numpy as np
 
+from gradcore.compiler import compile_network
 from gradcore.config import EngineConfig
 from gradcore.driver import Device, MachineBackend
 from gradcore.fixed import MODES
 from gradcore.network import Conv, Dense, Network, NetworkError
-from gradcore.plan import FIXED
+from gradcore.plan import FIXED, CompileError
 from gradcore.reference import ReferenceTrainer
 
 
@@ -40,6 +41,17 @@ def random_network(rng, data_width: int, most_images: int = 40, largest: int = 2
             return Network("random", shape, tuple(layers), str(rng.choice(["euclidean", "square_hinge"])), str(rng.choice(["sgd", "momentum"])),
                            float(rng.choice([0.5, 0.05])), 0.9, int(rng.integers(1, most_images + 1)), data_width, modes)
         except NetworkError:
+            continue
+
+
+def fitting_network(rng, config: EngineConfig, **limits) -> Network:
+    """A random network that the engine has room for."""
+    while True:
+        network = random_network(rng, config.data_width, **limits)
+        try:
+            compile_network(network, config)
+            return network
+        except CompileError:
             continue
 
 

@@ -9,13 +9,11 @@ import os
 import numpy as np
 import pytest
 
-from gradcore.compiler import compile_network
 from gradcore.config import EngineConfig
 from gradcore.network import Dense, Network
-from gradcore.plan import CompileError
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
-from tb.compiler.networks import random_network, train
+from tb.compiler.networks import fitting_network, train
 
 SMALL = dict(act_depth=1024, wgt_depth=2048, grad_depth=2048, gate_depth=4096)
 ENGINES = {
@@ -28,23 +26,12 @@ COUNT = int(os.environ.get("NETWORKS", "8"))
 FIRST = int(os.environ.get("SEED", "1"))
 
 
-def fitting_network(rng, config):
-    """A random network with a minibatch of 1..9 that the engine has room for."""
-    while True:
-        network = random_network(rng, config.data_width, most_images=9, largest=12)
-        try:
-            compile_network(network, config)
-            return network
-        except CompileError:
-            continue
-
-
 @pytest.mark.parametrize("seed", [pytest.param(s, id=f"seed{s}") for s in range(FIRST, FIRST + COUNT)])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_rtl_trains_as_the_reference(engine, seed):
     config = ENGINES[engine]
     rng = np.random.default_rng(seed)
-    network = fitting_network(rng, config)
+    network = fitting_network(rng, config, most_images=9, largest=12)
     print(f"seed {seed}: {network}")
     memory = Memory(size=1 << 26, latency=int(rng.integers(1, 100)), stall=float(rng.choice([0, 0.3])), seed=seed)
     with SimBackend(build_engine(config)[0], memory) as backend:
