@@ -116,9 +116,9 @@ def test_engine_simulation_passes(fusesoc):
 
 
 def test_engine_simulation_goes_red(fusesoc, tmp_path):
-    """END is taken for another instruction: the program never ends."""
+    """END is taken for another instruction: the program has none."""
     root = copy_of_library(tmp_path)
-    plant(root / "rtl" / "sequencer" / "dispatch.v", "if (select[0]) sts_ended", "if (select[1]) sts_ended")
+    plant(root / "rtl" / "sequencer" / "dispatch.v", "if (select[0]) running_q", "if (select[1]) running_q")
     done = fusesoc.run("sim", "gradcore:ip:gradcore:0.1.0", root)
     assert done.returncode != 0 and "engine_smoke: passed" not in done.stdout, done.stdout[-3000:]
 
