@@ -108,8 +108,9 @@ class Lower:
         fields, dram = self._group(tensor, group)
         base = first + group * tile.size
         instr = self._make(Opcode.LOAD, layer, **fields, buffer=GATE_BUFFER, fold=tile.fold, n_b=1, n_y=layout.rows, n_x=layout.columns,
-                           n_c=layout.channels, base=base, stride_b=tile.stride_b, stride_y=tile.stride_y, stride_x=tile.stride_x)  # fmt: skip
-        return Op(instr, layer, f"{tensor.name} group {group}", max(fields["run_beats"], layout.group_vectors), fields["run_beats"], [dram], [("gate", base, base + tile.size)])
+                           n_c=layout.channels, gate_base=base, stride_b=tile.stride_b, stride_y=tile.stride_y, stride_x=tile.stride_x)  # fmt: skip
+        cycles = max(fields["run_beats"], layout.group_vectors)
+        return Op(instr, layer, f"{tensor.name} group {group}", cycles, fields["run_beats"], [dram], [("gate", base, base + tile.size)])
 
     def store(self, layer: str, tensor: MapTensor, group: int, place: Place) -> Op:
         """STORE of one image group; its tile in the buffer has the shape of the tensor."""

@@ -52,7 +52,7 @@ class Machine:
         self.rng = random.Random(seed)
         self.garbage = np.random.default_rng(seed)
         self.buffers = [Banks(config.grid, config.act_depth, self.garbage) for _ in range(2)]
-        self.gate = Banks(config.grid, config.gate_depth, self.garbage)
+        self.gate = Banks(config.grid, config.gate_depth, self.garbage, np.int8)
         self.weights = self.garbage.integers(-(1 << 15), 1 << 15, (config.cols, config.wgt_depth), np.int64)
         self.gradients = self.garbage.integers(-(1 << 30), 1 << 30, (config.grad_depth, config.cols), np.int64)
         self.loss, self.grad_overflow, self.seed, self.bases, self.most_tokens = 0, False, 0, [0] * 4, 0

@@ -8,7 +8,7 @@
 module compute_issue #(
     parameter COLS     = 16,
     parameter COLS_LOG = 4,    // log2 COLS
-    parameter ACCESS_W = 138
+    parameter ACCESS_W = 142
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -162,9 +162,9 @@ module compute_issue #(
 
     always @(posedge clk) begin
         m_row <= {h[10][11:0], h[9][11:0], h[4][2:0], h[4][5:3], row_fold, fold_a, h[8], h[7],
-                  row_c, wu ? 16'd0 : {dx_q, dy_q}, x0, y0, h[6] + row_by + row_bx + row_c};
+                  row_c, wu ? 16'd0 : {dx_q, dy_q}, x0, y0, 4'd0, h[6] + row_by + row_bx + row_c};
         m_col <= {h[15][11:0], h[14][11:0], h[4][8:6], h[4][11:9], col_fold, fold_a, h[13], h[12],
-                  col_c, dx_q, dy_q, x0, y0, h[11] + col_by + col_bx + col_c};
+                  col_c, dx_q, dy_q, x0, y0, 4'd0, h[11] + col_by + col_bx + col_c};
         m_channel      <= wu;
         m_row_buf      <= h[2][2];
         m_step         <= c[COLS_LOG-1:0];

@@ -96,14 +96,16 @@ async def read(dut, accesses):
             assert got == [0 if v is None else v for v in pipe[-1]]
 
 
-def random_tensor(base, fold):
-    """Of moderate size; in fold 0, where a displacement crosses the most blocks, now and then a long one."""
+def random_tensor(fold):
+    """Of moderate size, at the start or the end of the buffer; in fold 0, where a displacement crosses the most blocks, now and then a long one."""
     grid, width = parameter("GRID"), parameter("DW")
     groups, limit, most = (random.randint(1, 2), 2 * grid, 2 * grid + 3) if fold else (1, 3, 2 * grid + 3)
     size = [random.randint(1, limit), random.randint(1, limit)]
     if not fold and random.random() < 0.5:
         size, most = random.sample([random.randint(20, 120), 1], 2), 7
-    return Tensor(grid, width, base, fold, groups, random.randint(1, most), *size)
+    tensor = Tensor(grid, width, 0, fold, groups, random.randint(1, most), *size)
+    tensor.base = random.choice([random.randrange(64), parameter("DEPTH") - tensor.size()])
+    return tensor
 
 
 @cocotb.test()
@@ -113,8 +115,7 @@ async def pixels_and_channels_reach_their_lanes(dut):
     await start(dut)
     for _ in range(3):
         fold_s = random.randint(0, log)
-        tensor = random_tensor(random.randrange(64), fold_s)
-        assert tensor.base + tensor.size() <= parameter("DEPTH")
+        tensor = random_tensor(fold_s)
         await write(dut, tensor, random.randint(fold_s, log))
         accesses = []
         for _ in range(60):
@@ -137,13 +138,13 @@ async def pixels_and_channels_reach_their_lanes(dut):
         await read(dut, accesses)
 
 
-@pytest.mark.parametrize("grid, rows", [(4, 1), (4, 2), (4, 4), (8, 1), (8, 2), (8, 8)])
-def test_operand_buffer(grid, rows):
+@pytest.mark.parametrize("grid, rows, depth", [(4, 1, 1024), (4, 2, 1024), (4, 4, 1 << 17), (8, 1, 1024), (8, 2, 1024), (8, 8, 1024)])
+def test_operand_buffer(grid, rows, depth):
     width = random.choice([1, 8, 11, 16])
-    run("operand_buffer", "operand_buffer", {"GRID": grid, "DW": width, "DEPTH": 1024, "CHANNEL_R": rows, "USER_W": 3})
+    run("operand_buffer", "operand_buffer", {"GRID": grid, "DW": width, "DEPTH": depth, "CHANNEL_R": rows, "USER_W": 3})
 
 
 @pytest.mark.parametrize("bad, text", [({"GRID": 5}, "GRID_must"), ({"CHANNEL_R": 3}, "CHANNEL_R_must"),
-                                       ({"DEPTH": 100}, "DEPTH_must"), ({"DW": 33}, "DW_must")])
+                                       ({"DEPTH": 100}, "DEPTH_must"), ({"DEPTH": 1 << 21}, "DEPTH_must"), ({"DW": 33}, "DW_must")])
 def test_refuses(bad, text):
     expect_elaboration_error("operand_buffer", "operand_buffer", bad, text)
