@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the elements of a tensor sit in a skewed buffer and what an access reads (doc/architecture.md, "The bank function").
+"""Where an access of a skewed buffer finds its lanes (doc/architecture.md, "The bank function" and "Accesses").
 
-The definition that ``rtl/operand_buffer`` is bit-exact with. All functions return ``grid x grid`` integer arrays, indexed
-[lane row, lane column].
+The definition that ``rtl/operand_buffer`` is bit-exact with. The functions return ``grid x grid`` arrays, indexed [lane row, lane
+column]. Addresses are exact integers; the buffer takes them modulo its depth. What the buffer can do with a lane outside
+the map or beyond the last channel is settled by ``valid``: it reads as zero and is not written.
 """
 
 from dataclasses import dataclass
@@ -12,7 +13,8 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Access:
-    """One access of a buffer: see doc/architecture.md, "Accesses". Folds are log2 of a block's side; strides count vectors."""
+    """One access of a buffer. Folds are log2 of a block's side; strides and `addr`, that of block (y0, x0) and channel `chan`, count vectors;
+    `dy` and `dx` are -128..127."""
 
     addr: int
     y0: int
@@ -30,44 +32,33 @@ class Access:
     rot_x: int = 0
 
 
-def _banks(grid: int, a: Access, row_shift: int, col_shift: int) -> tuple[np.ndarray, np.ndarray]:
+def _lanes(grid: int, a: Access, row_shift: int, col_shift: int, lane_row, lane_col, chan) -> tuple[np.ndarray, ...]:
+    """Lanes that hold channel `a.chan + chan` of the pixel in lane (lane_row, lane_col) of the block, moved by the displacement."""
     row, col = np.indices((grid, grid))
     bank_row = (row + row_shift + a.y0 + a.dy + a.rot_y + a.chan // grid) % grid
     bank_col = (col + col_shift + a.x0 + a.dx + a.rot_x + a.chan % grid) % grid
-    return bank_row, bank_col
+    move_y, move_x = a.dy + lane_row % (1 << a.fold_a), a.dx + lane_col % (1 << a.fold_a)
+    down, right = move_y >> a.fold_s, move_x >> a.fold_s
+    address = a.addr + chan + down * a.stride_y + right * a.stride_x
+    y, x = a.y0 + move_y, a.x0 + move_x
+    valid = (0 <= y) & (y < a.height) & (0 <= x) & (x < a.width)
+    return bank_row, bank_col, address, valid
 
 
 def pixel_access(grid: int, a: Access) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Bank row, bank column, address and validity of each lane of a pixel access."""
+    """Bank row, bank column, address and validity of each lane: one channel of a block of pixels and images."""
     row, col = np.indices((grid, grid))
-    ly, lx = row % (1 << a.fold_a), col % (1 << a.fold_a)
-    address = a.addr + ((a.dy + ly) >> a.fold_s) * a.stride_y + ((a.dx + lx) >> a.fold_s) * a.stride_x
-    y, x = a.y0 + a.dy + ly, a.x0 + a.dx + lx
-    valid = (0 <= y) & (y < a.height) & (0 <= x) & (x < a.width)
-    return *_banks(grid, a, 0, 0), address, valid
+    return _lanes(grid, a, 0, 0, row, col, 0)
 
 
 def channel_access(grid: int, cols: int, a: Access, step: int, channels: int) -> tuple[np.ndarray, ...]:
-    """Bank row, bank column, address and validity of each lane of a channel access, sub-step `step` of `cols`."""
+    """Bank row, bank column, address and validity of each lane: `cols` channels from `a.chan` (a multiple of cols) on of grid^2 / cols pixels.
+
+    `step` (0..cols-1) chooses the pixels of the block, all steps together read each once. Channels from `channels` on are not valid.
+    """
     row, col = np.indices((grid, grid))
     rows = cols // grid
     lane_col, first_row = step % grid, step // grid
-    lane_row = first_row + rows * (row // rows)
-    ly, lx = lane_row % (1 << a.fold_a), lane_col % (1 << a.fold_a)
     chan = grid * (row % rows) + col
-    address = a.addr + chan + ((a.dy + ly) >> a.fold_s) * a.stride_y + ((a.dx + lx) >> a.fold_s) * a.stride_x
-    y, x = a.y0 + a.dy + ly, a.x0 + a.dx + lx
-    valid = (0 <= y) & (y < a.height) & (0 <= x) & (x < a.width) & (a.chan + chan < channels)
-    return *_banks(grid, a, first_row, lane_col), address, valid
-
-
-
-
-def image_of(grid: int, fold: int, row: int, col: int) -> int:
-    """Number within its group of the image in a lane: the reversed bits of ih and ix, interleaved, ix first."""
-    bits = (grid >> fold).bit_length() - 1
-    ih, ix, number = row >> fold, col >> fold, 0
-    for i in range(bits):
-        top = bits - 1 - i
-        number |= (ix >> top & 1) << (2 * i) | (ih >> top & 1) << (2 * i + 1)
-    return number
+    *place, valid = _lanes(grid, a, first_row, lane_col, first_row + rows * (row // rows), lane_col, chan)
+    return *place, valid & (a.chan + chan < channels)

@@ -85,7 +85,7 @@ module operand_buffer #(
     reg  [LANES-1:0]    wr_enable_q;
     wire [LANES*(DW+1)-1:0] wr_lanes;
     wire [LANES*(DW+1)-1:0] wr_banks;
-    reg  [2:0]          wr_valid_q;
+    reg  [3:0]          wr_valid_q;
 
     wire [GRID-1:0] wr_address_m_chan_mask_unused;
     skew_address #(.GRID(GRID), .AW(AW), .CHANNEL_R(1)) u_wr_address (
@@ -101,8 +101,8 @@ module operand_buffer #(
             wr_data_q   <= s_wr_data;
             wr_enable_q <= s_wr_enable;
         end
-        wr_valid_q <= {wr_valid_q[1:0], wr_valid};
-        if (rst) wr_valid_q <= 3'b000;
+        wr_valid_q <= {wr_valid_q[2:0], s_wr_valid};
+        if (rst) wr_valid_q <= 4'd0;
     end
     rotator2d #(.GRID(GRID), .W(DW+1), .INVERSE(1)) u_wr_rotator (
         .clk(clk), .s_valid(wr_valid), .s_rot_y(wr_rot_y), .s_rot_x(wr_rot_x), .s_data(wr_lanes), .m_data(wr_banks)
@@ -160,11 +160,11 @@ module operand_buffer #(
             wire enable = wr_enable_q[i] && wr_row_mask[i / GRID] && wr_col_mask[i % GRID];
             reg  [DW:0] word_q;
             assign wr_lanes[i*(DW+1) +: DW+1] = {enable, wr_data_q[i*DW +: DW]};
-            always @(posedge clk) if (wr_valid_q[1]) word_q <= wr_banks[i*(DW+1) +: DW+1];
+            always @(posedge clk) if (wr_valid_q[2]) word_q <= wr_banks[i*(DW+1) +: DW+1];
 
             ram_sdp #(.WIDTH(DW), .DEPTH(DEPTH)) u_bank (
                 .clk(clk),
-                .s_wr_en(wr_valid_q[2] && word_q[DW]), .s_wr_addr(wr_bank_addr[i*AW +: AW]), .s_wr_data(word_q[DW-1:0]),
+                .s_wr_en(wr_valid_q[3] && word_q[DW]), .s_wr_addr(wr_bank_addr[i*AW +: AW]), .s_wr_data(word_q[DW-1:0]),
                 .s_rd_en(rd_valid_q[3]), .s_rd_addr(rd_bank_addr[i*AW +: AW]), .m_rd_data(rd_banks[i*DW +: DW])
             );
             assign m_rd_data[i*DW +: DW] = (row_mask[i / GRID] && col_mask[i % GRID] && chan_mask[i % COLS]) ? rd_lanes[i*DW +: DW] : {DW{1'b0}};

@@ -46,7 +46,7 @@ module skew_address #(
     wire [5:0] step  = {{(6-$clog2(COLS)){1'b0}}, s_step};
     wire [2:0] lane_col = step[2:0] & LOW;                // channel access: the pixel's lane column
     wire [5:0] lane_row = step >> LOG;                    // and its first lane row
-    wire [15:0] left = s_channels - s_chan;               // channels from this one on
+    wire [15:0] left = s_channels > s_chan ? s_channels - s_chan : 16'd0;   // channels from this one on
     wire [5:0] rot_y = s_y0[5:0] + s_dy[5:0] + {3'd0, s_rot_y} + s_chan[LOG +: 6] + (s_channel ? lane_row : 6'd0);
     wire [5:0] rot_x = s_x0[5:0] + s_dx[5:0] + {3'd0, s_rot_x} + {3'd0, s_chan[2:0] & LOW} + (s_channel ? {3'd0, lane_col} : 6'd0);
 
@@ -144,12 +144,11 @@ module skew_address #(
 
     // factor (signed) times stride, modulo 2^AW
     function [AW-1:0] scaled(input [8:0] factor, input [AW-1:0] stride);
-        integer n;
-        begin
-            scaled = factor[8] ? {AW{1'b0}} - (stride << 8) : {AW{1'b0}};
-            for (n = 0; n < 8; n = n + 1)
-                if (factor[n]) scaled = scaled + (stride << n);
-        end
+        scaled = (((factor[0] ? stride      : {AW{1'b0}}) + (factor[1] ? stride << 1 : {AW{1'b0}}))
+               +  ((factor[2] ? stride << 2 : {AW{1'b0}}) + (factor[3] ? stride << 3 : {AW{1'b0}})))
+               + (((factor[4] ? stride << 4 : {AW{1'b0}}) + (factor[5] ? stride << 5 : {AW{1'b0}}))
+               +  ((factor[6] ? stride << 6 : {AW{1'b0}}) + (factor[7] ? stride << 7 : {AW{1'b0}})))
+               -   (factor[8] ? stride << 8 : {AW{1'b0}});
     endfunction
 
     wire _unused = &{1'b0, rot_y, rot_x, lane_row, s_dy, s_dx};

@@ -24,6 +24,15 @@ module dispatch #(
     output reg  [7:0]         sts_code,      // doc/registers.md, ERROR
     output reg  [23:0]        sts_index
 );
+    generate
+        if (ENGINES < 1 || ENGINES > 15) begin : g_illegal_engines
+            gradcore_illegal_parameter_ENGINES_must_be_1_to_15 u_stop ();
+        end
+        if (INSTR_W < 4) begin : g_illegal_instr
+            gradcore_illegal_parameter_INSTR_W_below_4 u_stop ();
+        end
+    endgenerate
+
     localparam [7:0] UNKNOWN_OPCODE = 8'd1;
     localparam [7:0] NO_END         = 8'd2;
 

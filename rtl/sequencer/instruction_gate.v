@@ -23,6 +23,15 @@ module instruction_gate #(
     output wire [PRODUCERS-1:0] sts_waits,
     output wire                 sts_idle
 );
+    generate
+        if (PRODUCERS < 1) begin : g_illegal_producers
+            gradcore_illegal_parameter_PRODUCERS_below_1 u_stop ();
+        end
+        if (INSTR_W < PRODUCERS + 4) begin : g_illegal_instr
+            gradcore_illegal_parameter_INSTR_W_below_PRODUCERS_plus_4 u_stop ();
+        end
+    endgenerate
+
     reg busy_q;
 
     wire [PRODUCERS-1:0] wanted  = s_instruction[4 +: PRODUCERS];

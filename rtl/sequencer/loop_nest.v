@@ -20,6 +20,15 @@ module loop_nest #(
     output wire                last,        // every level is in its last iteration
     output wire [LEVELS*W-1:0] index
 );
+    generate
+        if (LEVELS < 1) begin : g_illegal_levels
+            gradcore_illegal_parameter_LEVELS_below_1 u_stop ();
+        end
+        if (W < 1) begin : g_illegal_w
+            gradcore_illegal_parameter_W_below_1 u_stop ();
+        end
+    endgenerate
+
     // A level moves with the step when all levels inside it are in their last iteration.
     wire [LEVELS:0] ended = {1'b1, at_last};
     assign last = &at_last;

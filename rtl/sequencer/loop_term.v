@@ -13,6 +13,12 @@ module loop_term #(
     input  wire [W-1:0] stride,
     output reg  [W-1:0] m_term
 );
+    generate
+        if (W < 1) begin : g_illegal_w
+            gradcore_illegal_parameter_W_below_1 u_stop ();
+        end
+    endgenerate
+
     always @(posedge clk)
         if (start || restart) m_term <= {W{1'b0}};
         else if (advance)     m_term <= m_term + stride;

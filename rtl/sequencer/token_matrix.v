@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dependency tokens: one counter for each pair of producer and consumer (doc/instructions.md, "Tokens").
 // A producer's signal pulse adds one, a consumer's take pulse removes one; both may come in the same cycle. A counter is
-// shown as available in the cycle after its signal. An addition to a full counter sets the sticky sts_overflow.
+// shown as available in the cycle after its signal. An addition to a full counter is lost and sets the sticky sts_overflow;
+// a take from an empty one is not allowed.
 `default_nettype none
 
 module token_matrix #(
@@ -16,6 +17,15 @@ module token_matrix #(
     output wire [CONSUMERS*PRODUCERS-1:0] m_available, // the same order as s_take
     output reg                            sts_overflow
 );
+    generate
+        if (PRODUCERS < 1 || CONSUMERS < 1) begin : g_illegal_sides
+            gradcore_illegal_parameter_PRODUCERS_or_CONSUMERS_below_1 u_stop ();
+        end
+        if (W < 1) begin : g_illegal_w
+            gradcore_illegal_parameter_W_below_1 u_stop ();
+        end
+    endgenerate
+
     wire [PRODUCERS*CONSUMERS-1:0] overflow;
 
     genvar p, c;
@@ -30,8 +40,8 @@ module token_matrix #(
                 assign overflow[p*CONSUMERS + c]    = add && !take && (&count_q);
 
                 always @(posedge clk) begin
-                    if (add && !take)      count_q <= count_q + {{(W-1){1'b0}}, 1'b1};
-                    else if (take && !add) count_q <= count_q - {{(W-1){1'b0}}, 1'b1};
+                    if (add && !take && ~(&count_q)) count_q <= count_q + {{(W-1){1'b0}}, 1'b1};
+                    else if (take && !add)           count_q <= count_q - {{(W-1){1'b0}}, 1'b1};
                     if (rst) count_q <= {W{1'b0}};
                 end
             end

@@ -34,10 +34,13 @@ module update #(
 );
     localparam RANDOM = 11;          // update_random
     localparam LANE   = 12;          // update_lane
-    localparam CREDIT = 32;          // at least RANDOM + LANE and the FIFO's own 2 cycles
+    localparam CREDIT = 32;          // at least RANDOM + LANE and the FIFO's own 3 cycles, or rows do not follow each other
     localparam ROW_W  = COLS*(ACC_W + 2*DW);
 
     generate
+        if (COLS < 1 || COLS > 64) begin : g_illegal_cols
+            gradcore_illegal_parameter_COLS_must_be_1_to_64 u_stop ();
+        end
         if (DW < 8 || DW > 16) begin : g_illegal_dw
             gradcore_illegal_parameter_DW_must_be_8_to_16 u_stop ();
         end

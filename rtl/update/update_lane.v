@@ -24,13 +24,15 @@ module update_lane #(
     output wire [DW-1:0]    m_mom
 );
     localparam GRAD_W = 24;
+    localparam WIDE_W = 48;
     localparam STEP_W = GRAD_W + 18;      // beta_m * v - lr_m * g
     localparam SUM_W  = DW + 16;          // (w << shift_w) + v', shift_w up to 15
 
-    // Gradient, 3 cycles.
-    wire [GRAD_W-1:0] grad;
-    round_shift #(.IN_W(ACC_W), .OUT_W(GRAD_W), .SHIFT_W(6)) u_grad (
-        .clk(clk), .s_x(s_grad), .s_shift(cfg_shift_g), .s_mode(cfg_mode), .s_rnd(s_rnd[0 +: 16]), .m_y(grad)
+    // Gradient, 3 cycles; 48 bits for every ACC_W, because cfg_shift_g goes up to 47.
+    wire [WIDE_W+ACC_W-1:0] wide = {{WIDE_W{s_grad[ACC_W-1]}}, s_grad};
+    wire [GRAD_W-1:0]       grad;
+    round_shift #(.IN_W(WIDE_W), .OUT_W(GRAD_W), .SHIFT_W(6)) u_grad (
+        .clk(clk), .s_x(wide[WIDE_W-1:0]), .s_shift(cfg_shift_g), .s_mode(cfg_mode), .s_rnd(s_rnd[0 +: 16]), .m_y(grad)
     );
     wire [DW-1:0]        mom_in;
     wire [DW-1:0]        mom = mom_in & {DW{cfg_momentum}};
@@ -69,6 +71,8 @@ module update_lane #(
         .clk(clk), .s_x(sum_q), .s_shift(cfg_shift_w), .s_mode(cfg_mode), .s_rnd(wgt_rnd), .m_y(m_wgt)
     );
     delay_line #(.W(DW), .CYCLES(4)) u_mom_new (.clk(clk), .clear(1'b0), .s_data(mom_new), .m_data(m_mom));
+
+    wire _unused = &{1'b0, wide[WIDE_W+ACC_W-1:WIDE_W]};
 endmodule
 
 `default_nettype wire

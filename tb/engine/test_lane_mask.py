@@ -5,8 +5,8 @@ import cocotb
 import pytest
 from cocotb.triggers import Timer
 
-from gradcore.skew import image_of
 from tb.support.bits import unpack
+from tb.support.folds import image_of_lane
 from tb.support.runner import parameter, run
 
 
@@ -25,7 +25,7 @@ async def masks_pixels_and_images(dut):
         assert unpack(dut.m_inside.value, 1, grid * grid, signed=False) == [
             int(y0 + row % side < height and x0 + col % side < width) for row, col in lanes]
         assert unpack(dut.m_image.value, 1, grid * grid, signed=False) == [
-            int(image_of(grid, fold, row, col) < images) for row, col in lanes]
+            int(image_of_lane(row, col, fold, grid) < images) for row, col in lanes]
 
 
 @pytest.mark.parametrize("grid", [4, 8])

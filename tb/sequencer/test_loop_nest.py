@@ -1,48 +1,113 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Loop nests of random depth against itertools.product, cycle by cycle."""
+
+import itertools
 import random
-from itertools import product
 
 import cocotb
 import pytest
-from cocotb.triggers import Timer
+from cocotb.triggers import ReadOnly
 
 from tb.support.bench import cycles, start
 from tb.support.bits import pack, unpack
-from tb.support.runner import parameter, run
+from tb.support.runner import expect_elaboration_error, parameter, run
+
+
+async def begin(dut, counts):
+    """First iteration of a nest of these counts."""
+    dut.cfg_count.value = pack(counts, parameter("W"))
+    dut.start.value = 1
+    await cycles(dut, 1)
+    dut.start.value = 0
+
+
+async def walk(dut, counts, steps, pause=0.3):
+    """`steps` steps from the first iteration on, with idle cycles; checks every output in every cycle."""
+    levels, width = parameter("LEVELS"), parameter("W")
+    ranges = [range(max(c, 1)) for c in counts]
+    for index in itertools.islice(itertools.cycle(itertools.product(*ranges)), steps):
+        first = [i == 0 for i in index]
+        at_last = [i == r[-1] for i, r in zip(index, ranges)]
+        inner = [all(at_last[level + 1:]) for level in range(levels)]   # every loop inside is in its last iteration
+        while True:
+            step = random.random() >= pause
+            dut.step.value = int(step)
+            await ReadOnly()
+            assert unpack(dut.index.value, width, levels, signed=False) == list(index)
+            assert int(dut.at_first.value) == pack(first, 1)
+            assert int(dut.at_last.value) == pack(at_last, 1)
+            assert bool(dut.last.value) == all(at_last)
+            assert int(dut.advance.value) == pack([step and inner[n] and not at_last[n] for n in range(levels)], 1)
+            assert int(dut.restart.value) == pack([step and inner[n] and at_last[n] for n in range(levels)], 1)
+            await cycles(dut, 1)
+            if step:
+                break
+    dut.step.value = 0
+
+
+def random_counts(limit=300):
+    """Counts with 0 and 1 among them, whose product is at most `limit`."""
+    levels, top = parameter("LEVELS"), min((1 << parameter("W")) - 1, 40)
+    counts = [random.choice([0, 1, 2, 3, random.randint(0, top)]) for _ in range(levels)]
+    while product(counts) > limit:
+        counts[random.randrange(levels)] = random.randint(0, 2)
+    return counts
+
+
+def product(counts):
+    total = 1
+    for count in counts:
+        total *= max(count, 1)
+    return total
 
 
 @cocotb.test()
-async def counts_as_nested_loops(dut):
-    levels, width = parameter("LEVELS"), parameter("W")
-    await start(dut, start=0, step=0, cfg_count=0)
-    for _ in range(30):
-        counts = [random.choice([0, 1, 1, 2, random.randint(1, 5)]) for _ in range(levels)]
-        order = list(product(*[range(max(c, 1)) for c in counts]))[:400]
-        whole = len(order) < 400
-        dut.cfg_count.value, dut.start.value = pack(counts, width), 1
-        await cycles(dut, 1)
-        dut.start.value = 0
-        for now, after in zip(order, [*order[1:], order[0]]):
-            while random.random() < 0.3:
-                dut.step.value = 0
-                await cycles(dut, 1)
-            dut.step.value = 1
-            await Timer(1, "ns")
-            assert unpack(dut.index.value, width, levels, signed=False) == list(now)
-            first = [i == 0 for i in now]
-            last = [i == max(c, 1) - 1 for i, c in zip(now, counts)]
-            inside = [all(last[l + 1:]) for l in range(levels)]
-            want = {"at_first": first, "at_last": last, "advance": [i and not x for i, x in zip(inside, last)],
-                    "restart": [i and x for i, x in zip(inside, last)]}
-            for name, bits in want.items():
-                assert unpack(getattr(dut, name).value, 1, levels, signed=False) == [int(b) for b in bits], name
-            assert bool(dut.last.value) == all(last)
-            await cycles(dut, 1)
-            if now != order[-1] or whole:
-                assert unpack(dut.index.value, width, levels, signed=False) == list(after)
-        dut.step.value = 0
+async def visits_every_iteration_and_begins_again(dut):
+    await start(dut, step=0, start=0)
+    for _ in range(8):
+        counts = random_counts()
+        await begin(dut, counts)
+        await walk(dut, counts, 2 * product(counts) + 1)
 
 
-@pytest.mark.parametrize("levels", [1, 2, 4, 7])
-def test_loop_nest(levels):
-    run("sequencer", "loop_nest", {"LEVELS": levels, "W": random.randint(3, 16)})
+@cocotb.test()
+async def counts_of_0_and_1_are_one_iteration(dut):
+    levels = parameter("LEVELS")
+    await start(dut, step=0, start=0)
+    for counts in ([0] * levels, [1] * levels, [n % 2 for n in range(levels)]):
+        await begin(dut, counts)
+        await walk(dut, counts, 5)
+
+
+@cocotb.test()
+async def the_largest_count_of_one_loop(dut):
+    levels, top = parameter("LEVELS"), min((1 << parameter("W")) - 1, 1000)
+    await start(dut, step=0, start=0)
+    for level in range(levels):
+        counts = [1] * levels
+        counts[level] = top
+        await begin(dut, counts)
+        await walk(dut, counts, top + 2, 0.0)
+
+
+@cocotb.test()
+async def start_begins_anew_in_mid_run_even_beside_a_step(dut):
+    await start(dut, step=0, start=0)
+    for beside in (0, 1):
+        counts = random_counts()
+        await begin(dut, counts)
+        await walk(dut, counts, random.randint(1, product(counts)))
+        dut.step.value = beside
+        counts = random_counts()
+        await begin(dut, counts)
+        await walk(dut, counts, product(counts))
+
+
+@pytest.mark.parametrize("levels, width", [(1, 16), (2, 3), (4, 16), (6, 5), (7, 16)])
+def test_loop_nest(levels, width):
+    run("sequencer", "loop_nest", {"LEVELS": levels, "W": width})
+
+
+@pytest.mark.parametrize("bad, reason", [({"LEVELS": 0}, "LEVELS_"), ({"W": 0}, "W_")])
+def test_refuses(bad, reason):
+    expect_elaboration_error("sequencer", "loop_nest", bad, reason)

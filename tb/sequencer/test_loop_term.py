@@ -2,23 +2,36 @@
 import random
 
 import cocotb
+import pytest
 
 from tb.support.bench import cycles, start
-from tb.support.runner import parameter, run
+from tb.support.runner import expect_elaboration_error, parameter, run
 
 
 @cocotb.test()
-async def adds_and_restarts(dut):
-    mask, term = (1 << parameter("W")) - 1, 0
+async def adds_holds_and_returns_to_zero(dut):
+    """The term is stride times the iterations since start or restart, modulo 2^W."""
+    width = parameter("W")
     await start(dut, start=1, advance=0, restart=0, stride=0)
     await cycles(dut, 1)
-    for _ in range(500):
-        begin, advance, restart, stride = *(int(random.random() < p) for p in (0.05, 0.6, 0.1)), random.randint(0, mask)
-        dut.start.value, dut.advance.value, dut.restart.value, dut.stride.value = begin, advance, restart, stride
+    for _ in range(60):
+        stride, count = random.choice([0, 1, (1 << width) - 1, random.getrandbits(width)]), 0
+        dut.stride.value = stride
+        for _ in range(random.randint(1, 12)):
+            begin, restart, advance = random.random() < 0.05, random.random() < 0.1, random.random() < 0.6
+            dut.start.value, dut.restart.value, dut.advance.value = begin, restart, advance
+            await cycles(dut, 1)
+            count = 0 if begin or restart else count + advance
+            assert int(dut.m_term.value) == count * stride % (1 << width)
+        dut.start.value = 1
         await cycles(dut, 1)
-        term = 0 if begin or restart else (term + stride * advance) & mask
-        assert int(dut.m_term.value) == term
+        assert int(dut.m_term.value) == 0
 
 
-def test_loop_term():
-    run("sequencer", "loop_term", {"W": 12})
+@pytest.mark.parametrize("width", [1, 16, 48])
+def test_loop_term(width):
+    run("sequencer", "loop_term", {"W": width})
+
+
+def test_refuses_width_0():
+    expect_elaboration_error("sequencer", "loop_term", {"W": 0}, "W_below_1")

@@ -1,112 +1,176 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Rows of parameters against gradcore.optimiser: every rounding, both optimisers, extremes and ties."""
+
 import random
 
 import cocotb
 import numpy as np
 import pytest
 
-from gradcore.fixed import GRADIENT, MOMENTUM, WEIGHT, mode_name, position_random
+from gradcore.fixed import GRADIENT, MODES, MOMENTUM, WEIGHT, position_random
 from gradcore.network import UpdateParameters
 from gradcore.optimiser import update
 from tb.support.bench import PAUSES, Sink, Source, cycles, reset, start
 from tb.support.bits import pack, unpack
 from tb.support.runner import expect_elaboration_error, parameter, run
 
-
-def integers(width, count):
-    """Signed integers with many extremes, ties and small numbers among them."""
-    top = 1 << (width - 1)
-    choices = [-top, top - 1, -1, 0, 1]
-    return [random.choice(choices) if random.random() < 0.2 else random.randrange(-top, top) >> random.choice([0, 0, width // 2])
-            for _ in range(count)]
+LATENCY = 26
 
 
-class Case:
-    """One configuration, its rows and what they become."""
+def numbers(width: int, count: int, shift: int = 0) -> list[int]:
+    """Signed numbers of `width` bits: any magnitude, the extremes, and ties of a rounding by `shift`."""
+    low, high = -(1 << (width - 1)), (1 << (width - 1)) - 1
+    half = 1 << max(shift - 1, 0)
+    tie = [n for n in (half, -half, 3 * half, -3 * half, half - 1, 1 - half) if low <= n <= high] or [0]
+    kinds = [lambda: random.choice([low, high, -1, 0, 1]), lambda: random.choice(tie),
+             lambda: random.randint(low, high) >> random.randrange(width)]
+    return [random.choice(kinds)() for _ in range(count)]
 
-    def __init__(self, rows):
-        self.cols, self.dw, self.acc_w = (parameter(n) for n in ("COLS", "DW", "ACC_W"))
-        self.mode, self.momentum, self.seed, self.tag = random.randrange(4), random.getrandbits(1), random.getrandbits(32), random.getrandbits(16)
-        coefficients = [random.choice([0, 1, 32767, random.getrandbits(15)]) for _ in range(2)]
-        self.numbers = UpdateParameters(*coefficients, random.randrange(min(48, self.acc_w)), random.randrange(32), random.randrange(16), 0, 0)
-        self.rows = [self.row() for _ in range(rows)]
 
-    def row(self):
-        return dict(grad=integers(self.acc_w, self.cols), wgt=integers(self.dw, self.cols), mom=integers(self.dw, self.cols),
-                    key=random.getrandbits(32), of=random.randrange(1 << 10) * self.cols)
+class Setting:
+    """One configuration, drawn from the whole range; `fixed` overrides single numbers."""
 
-    def configure(self, dut):
+    def __init__(self, mode: str | None = None, momentum: int | None = None, **fixed):
+        self.mode = mode or random.choice(list(MODES))
+        self.momentum = random.getrandbits(1) if momentum is None else momentum
+        coef = [0, 1, 32767, random.randrange(32768), random.randrange(256)]
+        values = {"lr_m": random.choice(coef), "beta_m": random.choice(coef), "shift_v": random.randrange(32),
+                  "shift_g": random.randrange(48), "shift_w": random.randrange(16)} | fixed
+        self.numbers = UpdateParameters(**values, frac_v=0, frac_g=0)
+        self.seed, self.tag = random.getrandbits(32), random.getrandbits(16)
+
+    def drive(self, dut) -> None:
+        for name in ("lr_m", "beta_m", "shift_g", "shift_v", "shift_w"):
+            getattr(dut, f"cfg_{name}").value = getattr(self.numbers, name)
+        dut.cfg_momentum.value, dut.cfg_mode.value = self.momentum, MODES[self.mode]
+        dut.cfg_seed.value, dut.cfg_tag.value = self.seed, self.tag
+
+    def row(self) -> tuple[dict, list, list]:
+        """A random row: what the module gets, the new weights and the new momentum."""
+        cols, dw, acc_w = parameter("COLS"), parameter("DW"), parameter("ACC_W")
         p = self.numbers
-        for name, value in dict(momentum=self.momentum, mode=self.mode, shift_g=p.shift_g, shift_v=p.shift_v, shift_w=p.shift_w, lr_m=p.lr_m,
-                                beta_m=p.beta_m, seed=self.seed, tag=self.tag).items():
-            getattr(dut, f"cfg_{name}").value = value
-
-    def words(self):
-        widths = dict(grad=self.acc_w, wgt=self.dw, mom=self.dw)
-        return [{n: pack(np.array(v, dtype=object), widths[n]) if n in widths else v for n, v in row.items()} for row in self.rows]
-
-    def expected(self):
-        """(weights, momentum) of each row."""
-        result = []
-        for row in self.rows:
-            maps = row["of"] + np.arange(self.cols)
-            rnd = [position_random(self.seed, self.tag, row["key"], maps, j) for j in (GRADIENT, MOMENTUM, WEIGHT)]
-            previous = np.array(row["mom"]) * self.momentum
-            w, v = update(np.array(row["wgt"]), previous, np.array(row["grad"]), self.numbers, self.dw, mode_name(self.mode), rnd)
-            result.append((w.tolist(), v.tolist()))
-        return result
+        grad, wgt, mom = numbers(acc_w, cols, p.shift_g), numbers(dw, cols, p.shift_w), numbers(dw, cols, p.shift_v)
+        key, of = random.getrandbits(random.choice([8, 32])), random.randrange(65536 - cols)
+        maps = of + np.arange(cols)
+        rnd = [position_random(self.seed, self.tag, key, maps, j) for j in (GRADIENT, MOMENTUM, WEIGHT)]
+        before = np.array(mom) if self.momentum else np.zeros(cols, np.int64)
+        new_wgt, new_mom = update(np.array(wgt), before, np.array(grad), p, dw, self.mode, rnd)
+        word = {"grad": pack(grad, acc_w), "wgt": pack(wgt, dw), "mom": pack(mom, dw), "key": key, "of": of}
+        return word, new_wgt.tolist(), new_mom.tolist()
 
 
-async def check(dut, case, pause=0.0, stall=0.0):
-    case.configure(dut)
-    sink = Sink(dut, "m_", ["wgt", "mom"], stall)
-    await Source(dut, "s_", pause).send(case.words())
-    got = await sink.receive(len(case.rows))
-    assert [(unpack(w["wgt"], case.dw, case.cols), unpack(w["mom"], case.dw, case.cols)) for w in got] == case.expected()
-    await cycles(dut, 40)
-    assert len(sink.words) == len(case.rows)
-    sink.task.cancel()
+async def begin(dut, stall: float = 0.0) -> Sink:
+    await start(dut)
+    return Sink(dut, "m_", ["wgt", "mom"], stall)
+
+
+def results(words: list[dict]) -> list[tuple[list, list]]:
+    cols, dw = parameter("COLS"), parameter("DW")
+    return [(unpack(w["wgt"], dw, cols), unpack(w["mom"], dw, cols)) for w in words]
+
+
+async def check(dut, sink: Sink, setting: Setting, rows: int, pause: float = 0.0) -> None:
+    setting.drive(dut)
+    data = [setting.row() for _ in range(rows)]
+    sink.words.clear()
+    await Source(dut, "s_", pause).send([word for word, _, _ in data])
+    got = results(await sink.receive(rows, 2000))
+    assert len(got) == rows
+    for number, (row, (_, *want)) in enumerate(zip(got, data)):
+        assert list(row) == want, f"row {number}: {setting.__dict__}"
+
+
+@cocotb.test()
+@cocotb.parametrize(mode=list(MODES), momentum=[0, 1])
+async def matches_model(dut, mode, momentum):
+    sink = await begin(dut)
+    for _ in range(6):
+        await check(dut, sink, Setting(mode, momentum), 10)
+
+
+@cocotb.test()
+async def matches_model_in_few_rows(dut):
+    sink = await begin(dut)
+    for mode in ("stochastic", "half_even"):
+        await check(dut, sink, Setting(mode, 1), 4)
+
+
+@cocotb.test()
+@cocotb.parametrize(mode=list(MODES))
+async def matches_model_at_ends_of_the_shifts(dut, mode):
+    sink = await begin(dut)
+    for shift_g in (0, 47):
+        for shift_v, shift_w in ((0, 0), (1, 1), (31, 15)):
+            await check(dut, sink, Setting(mode, 1, shift_g=shift_g, shift_v=shift_v, shift_w=shift_w), 4)
 
 
 @cocotb.test()
 @cocotb.parametrize(pauses=PAUSES)
-async def matches_the_model(dut, pauses):
-    await start(dut)
-    for _ in range(8):
-        await check(dut, Case(random.choice([1, 2, 40])), *pauses)
-
-
-@cocotb.test()
-async def a_row_every_cycle(dut):
-    await start(dut)
-    case = Case(100)
-    case.configure(dut)
-    dut.m_ready.value = 1
-    for word in case.words():
-        dut.s_valid.value = 1
-        for name, value in word.items():
-            getattr(dut, f"s_{name}").value = value
-        assert dut.s_ready.value == 1
-        await cycles(dut, 1)
-
-
-@cocotb.test()
-async def reset_in_mid_run_drops_what_is_inside(dut):
-    await start(dut)
-    case = Case(10)
-    case.configure(dut)
-    await Source(dut, "s_").send(case.words())
-    await reset(dut)
+async def keeps_order_under_back_pressure(dut, pauses):
+    sink = await begin(dut, pauses[1])
+    for rows in (1, 2, 90):
+        await check(dut, sink, Setting(), rows, pauses[0])
     await cycles(dut, 40)
-    assert dut.m_valid.value == 0
-    await check(dut, Case(40), 0.2, 0.2)
+    assert len(sink.words) == 90
 
 
-@pytest.mark.parametrize("cols, dw, acc_w", [(4, 8, 24), (8, 13, 40), (16, 16, 48)])
+@cocotb.test()
+async def holds_its_rows_while_the_output_waits(dut):
+    await start(dut)
+    setting = Setting()
+    setting.drive(dut)
+    data = [setting.row() for _ in range(40)]
+    cocotb.start_soon(Source(dut, "s_").send([word for word, _, _ in data]))
+    await cycles(dut, 80)
+    assert not dut.s_ready.value and dut.m_valid.value
+    got = results(await Sink(dut, "m_", ["wgt", "mom"]).receive(40, 200))
+    assert got == [(wgt, mom) for _, wgt, mom in data]
+
+
+@cocotb.test()
+async def takes_one_row_per_cycle(dut):
+    await start(dut, m_ready=1)
+    setting = Setting()
+    setting.drive(dut)
+    word = setting.row()[0]
+    for name, value in word.items():
+        getattr(dut, f"s_{name}").value = value
+    dut.s_valid.value = 1
+    for cycle in range(1, 100):
+        assert dut.s_ready.value
+        await cycles(dut, 1)
+        assert bool(dut.m_valid.value) == (cycle >= LATENCY), cycle
+
+
+@cocotb.test()
+async def reset_forgets_the_rows_inside(dut):
+    sink = await begin(dut, 1.0)
+    setting = Setting("stochastic", 1)
+    setting.drive(dut)
+    for rows in (1, 15, 32):
+        await Source(dut, "s_").send([setting.row()[0] for _ in range(rows)])
+        await reset(dut, 1)
+        for _ in range(LATENCY + 2):
+            assert not dut.m_valid.value
+            await cycles(dut, 1)
+        sink.stall = 0.0
+        await check(dut, sink, Setting(), 36)
+        sink.stall = 1.0
+
+
+@pytest.mark.parametrize("cols, dw, acc_w", [(4, 8, 24), (4, 16, 48), (8, None, None), (16, None, 48)])
 def test_update(cols, dw, acc_w):
-    run("update", "update", {"COLS": cols, "DW": dw, "ACC_W": acc_w})
+    run("update", "update", {"COLS": cols, "DW": dw or random.randint(8, 16), "ACC_W": acc_w or random.randint(24, 48)})
 
 
-def test_refuses():
-    expect_elaboration_error("update", "update", {"DW": 17}, "DW_must")
-    expect_elaboration_error("update", "update", {"ACC_W": 20}, "ACC_W_must")
+def test_64_columns():
+    run("update", "update", {"COLS": 64, "DW": 16, "ACC_W": random.randint(24, 48)},
+        testcase="matches_model_in_few_rows")
+
+
+@pytest.mark.parametrize("parameters, reason", [
+    ({"DW": 7}, "DW_"), ({"DW": 17}, "DW_"), ({"ACC_W": 23}, "ACC_W_"), ({"ACC_W": 49}, "ACC_W_"), ({"COLS": 0}, "COLS_"),
+    ({"COLS": 65}, "COLS_"),
+])
+def test_refuses(parameters, reason):
+    expect_elaboration_error("update", "update", parameters, reason)
