@@ -117,7 +117,17 @@ def compile_network(network, config: EngineConfig = EngineConfig(), images: int 
         raise CompileError(None, "minibatch", images, f"1..{network.minibatch} (the network's)")
     _check_reductions(network, config)
     first, *others = network.parameters
-    layers, floors = (unfolded(first, config.cols), *others), {}
+    narrow = unfolded(first, config.cols)
+    if narrow is not first:
+        try:
+            return _compile(network, (narrow, *others), config, images, keep)
+        except CompileError:
+            pass    # the unfolded input takes more room
+    return _compile(network, network.parameters, config, images, keep)
+
+
+def _compile(network, layers: tuple, config: EngineConfig, images: int, keep: bool) -> CompiledNetwork:
+    floors = {}
     while True:
         memory = memory_map(network, layers, config, images, floors)
         try:

@@ -147,7 +147,7 @@ class Schedule:
         if chained:
             tile = read.place(source, image)
         else:
-            tile = self._tile(read, source, image, lambda group, place: lower.load(p.name, source, group, place))
+            tile = self._load(read, index, source, image)
         out = write.place(dest, image)
         self.ops.append(lower.forward(index, image, tile, out, self.weight_rows[index], self.train, loss))
         if self.train or not feeds:
@@ -157,34 +157,38 @@ class Schedule:
         first, last = self.layers[chain[0]], chain[-1]
         stages = (2 * chain[0], *((2 * chain[0] - 1,) if chain[0] else ()), *((2 * chain[0] + 1,) if first.pool else ()))
         delta_slots, *pairs = self._slots(first.name, self._backward_tiles(chain), stages)
-        for image in self._groups(self.memory.folds[chain[0]].fp):
-            slots = delta_slots
-            for index, act_slots, error_slots in zip(chain, pairs[::2], pairs[1::2]):
-                self._backward_group(index, image, slots, act_slots, error_slots, index != chain[0], index != last)
-                slots = error_slots
+        acts, errors = dict(zip(chain, pairs[::2])), dict(zip(chain, pairs[1::2]))
+        deltas = dict(zip(chain, [delta_slots, *pairs[1::2]]))
+        groups = self._groups(self.memory.folds[chain[0]].fp)
+        for image in groups:
+            # What waits for nobody is loaded first.
+            columns = {index: self._load(acts[index], index, self.memory.act[index], image) for index in chain}
+            self._load(delta_slots, chain[0], self.memory.delta[chain[0]], image, self._scale(chain[0]))
+            steps = [(step, index) for index in chain for step in ("BP", "WU")]
+            if image == groups[-1]:
+                steps.sort(key=lambda step: step[0])    # the errors are on their way to the next chain while the array works on the gradients
+            for step, index in steps:
+                if step == "BP":
+                    self._errors(index, image, deltas[index], errors[index], index == chain[-1])
+                else:
+                    rows = deltas[index].place(self.memory.delta[index], image)
+                    self.ops.append(self.lower.gradients(index, image, rows, columns[index], self.grad_rows[index], image == 0))
         for index in chain:
             self.ops += self.lower.update(index, self.grad_rows[index])
 
-    def _backward_group(self, index: int, image: int, delta_slots, act_slots, error_slots, chained: bool, feeds: bool):
-        """BP and WU of one group; `chained`: its delta is in the buffer, `feeds`: its error is read there by the next layer."""
-        p, memory, lower, folds = self.layers[index], self.memory, self.lower, self.memory.folds[index]
-        delta, act, error = memory.delta[index], memory.act[index], memory.delta[index - 1] if index else None
-        if index and image == 0:
+    def _errors(self, index: int, image: int, delta_slots: "_Slots", error_slots: "_Slots", last: bool):
+        """BP of one group; stored unless the next layer of the chain reads it in the buffer."""
+        if index == 0:
+            return
+        if image == 0:
             self._weights(index)
-        if chained:
-            rows = delta_slots.place(delta, image)
-        else:
-            rows = self._tile(delta_slots, delta, image, lambda group, place: lower.load(p.name, delta, group, place, self._scale(index)))
-        columns = self._tile(act_slots, act, image, lambda group, place: lower.load(p.name, act, group, place))
-        if index:
-            per_wu, per_bp = ((self.config.grid >> fold) ** 2 for fold in (folds.fp, folds.bp))
-            for part in range(image, min(image + per_wu, self.images), per_bp):
-                out = error_slots.place(error, part, stored=True)
-                own = delta_slots.place(delta, part)
-                self.ops.append(lower.backward(index, part, own, out, self.weight_rows[index]))
-                if self.keep or not feeds:
-                    self._finish(p.name, error, part, folds.bp, out)
-        self.ops.append(lower.gradients(index, image, rows, columns, self.grad_rows[index], image == 0))
+        folds, delta, error = self.memory.folds[index], self.memory.delta[index], self.memory.delta[index - 1]
+        per_wu, per_bp = ((self.config.grid >> fold) ** 2 for fold in (folds.fp, folds.bp))
+        for part in range(image, min(image + per_wu, self.images), per_bp):
+            out = error_slots.place(error, part, stored=True)
+            self.ops.append(self.lower.backward(index, part, delta_slots.place(delta, part), out, self.weight_rows[index]))
+            if self.keep or last:
+                self._finish(self.layers[index].name, error, part, folds.bp, out)
 
     def _scale(self, index: int):
         """Gate of a pooled layer for LOAD: first vector, tile, vectors in all."""
@@ -197,12 +201,13 @@ class Schedule:
         """First images of the groups of a fold."""
         return range(0, self.images, (self.config.grid >> fold) ** 2)
 
-    def _tile(self, slots: "_Slots", tensor, image: int, load) -> Place:
-        """The tile with `image`, loaded when it is not there yet."""
+    def _load(self, slots: "_Slots", index: int, tensor, image: int, scale=None) -> Place:
+        """The tile with `image`, loaded for layer `index` when it is not there yet."""
         missing = not slots.has(tensor.group(image))
         place = slots.place(tensor, image)
         if missing:
-            self.ops.append(load(tensor.group(image), slots.tile(tensor, tensor.group(image))))
+            group = tensor.group(image)
+            self.ops.append(self.lower.load(self.layers[index].name, tensor, group, slots.tile(tensor, group), scale))
         return place
 
     def _finish(self, layer: str, tensor, image: int, fold: int, place: Place):

@@ -49,6 +49,7 @@ def _load(path):
         ("new", p, u64), ("free", None, p), ("beat_bytes", u), ("dram", p, p), ("memory", None, p, u, u, u, u, u64), ("reset", None, p, u),
         ("write32", None, p, u, u), ("read32", u, p, u), ("run", ctypes.c_int, p, u64), ("record", None, p, u), ("event_count", u64, p),
         ("events", p, p), ("figure", u64, p, u),
+        ("words", ctypes.c_bool, p, ctypes.c_char_p, u64, u64, p),
     ):  # fmt: skip
         function = getattr(library, f"gc_{name}")
         function.restype, function.argtypes = result, arguments
@@ -140,6 +141,16 @@ class SimBackend:
         """Tag of the instruction that each active engine executes, by the engine's number."""
         active, tags = self._figure(5), self._figure(6)
         return {engine: tags >> 11 * engine & 0x7FF for engine in range(5) if active >> engine & 1}
+
+    def gradients(self, first, count, cols, acc_width):
+        """Rows first.. of the gradient buffer, (count, cols) as int64."""
+        rows = np.empty((cols, count), np.uint64)
+        for column in range(cols):
+            place = f"engine.u_gradients.g_word[{column}].u_lane.u_ram"
+            if not self._lib.gc_words(self._sim, place.encode(), first, count, rows[column].ctypes.data):
+                raise KeyError(f"no rows {first}..{first + count - 1} in {place}")
+        spare = 64 - acc_width
+        return (rows.T << np.uint64(spare)).view(np.int64) >> spare
 
     def record(self, capacity=1 << 16):
         """Record up to `capacity` newest instruction events from now on; 0 stops and forgets."""

