@@ -27,11 +27,12 @@ class Map:
 
 
 class Banks:
-    """GRID x GRID banks of `depth` words; `words[bank_row * GRID + bank_col, address]`."""
+    """GRID x GRID banks of `depth` words, garbage at first; `words[bank_row * GRID + bank_col, address]`."""
 
-    def __init__(self, grid: int, depth: int, rng):
+    def __init__(self, grid: int, depth: int, rng, dtype=np.int64):
         self.grid, self.depth, self.lanes = grid, depth, grid * grid
-        self.words = rng.integers(-(1 << 15), 1 << 15, (self.lanes, depth), np.int64)
+        largest = min(np.iinfo(dtype).max, (1 << 15) - 1)
+        self.words = rng.integers(-largest - 1, largest, (self.lanes, depth), dtype, endpoint=True)
 
     def _banks(self, m: Map, y, x, image_row, image_col, c):
         """Flat index into `words` of the elements; the rows and columns of the images are given in lanes of the storage fold."""

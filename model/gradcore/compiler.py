@@ -13,7 +13,9 @@ from gradcore.loss import targets
 from gradcore.lower import Lower, Op
 from gradcore.plan import CompileError, MemoryMap, memory_map
 from gradcore.schedule import Schedule
-from gradcore.tokens import add_tokens, timeline
+from gradcore.timeline import timeline
+from gradcore.tokens import add_tokens
+from gradcore.unfold import unfold_images, unfolded
 
 __all__ = ["CompileError", "CompiledNetwork", "CompiledProgram", "compile_network"]
 
@@ -96,7 +98,8 @@ class CompiledNetwork:
 
     def pack_images(self, x) -> np.ndarray:
         """Images (N, C, H, W) of one minibatch as the bytes behind BASE1."""
-        return self.memory.act[0].layout.pack(x)
+        layout = self.memory.act[0].layout
+        return layout.pack(x if layout.channels == x.shape[1] else unfold_images(x, self.network.parameters[0]))
 
     def pack_targets(self, labels) -> np.ndarray:
         """Labels (N,) of one minibatch as the bytes behind BASE2."""
@@ -104,21 +107,22 @@ class CompiledNetwork:
         return self.memory.target.layout.pack(bits[:, :, None, None])
 
 
-def compile_network(network, config: EngineConfig = EngineConfig(), images: int | None = None) -> CompiledNetwork:
+def compile_network(network, config: EngineConfig = EngineConfig(), images: int | None = None, keep: bool = False) -> CompiledNetwork:
     """Compile `network` for minibatches of `images` (default: the network's). Raises CompileError, naming layer, quantity and limit, when it
-    does not fit the engine."""
+    does not fit the engine. `keep`: deltas that nobody loads are stored too, for whoever wants to look at them."""
     images = network.minibatch if images is None else images
     if config.data_width != network.data_width:
         raise CompileError(None, "data width of the network", network.data_width, f"{config.data_width} (the engine's)")
     if not 1 <= images <= network.minibatch:
         raise CompileError(None, "minibatch", images, f"1..{network.minibatch} (the network's)")
     _check_reductions(network, config)
-    floors = {}
+    first, *others = network.parameters
+    layers, floors = (unfolded(first, config.cols), *others), {}
     while True:
-        memory = memory_map(network, config, images, floors)
+        memory = memory_map(network, layers, config, images, floors)
         try:
-            lower = Lower(network, config, images, memory)
-            return CompiledNetwork(network, config, images, memory, _program("train", lower), _program("infer", lower))
+            lower = Lower(network, layers, config, images, memory)
+            return CompiledNetwork(network, config, images, memory, _program("train", lower, keep), _program("infer", lower, keep))
         except CompileError as error:
             # Tiles of a fold with many images may not fit: compute coarser in the finest of the maps concerned.
             now = {stage: _stage_fold(memory, stage) for stage in error.stages if stage < 2 * len(memory.folds)}
@@ -133,8 +137,8 @@ def _stage_fold(memory: MemoryMap, stage: int) -> int:
     return folds.out if stage % 2 else folds.fp
 
 
-def _program(name: str, lower: Lower) -> CompiledProgram:
-    ops = Schedule(lower, name == "train").ops
+def _program(name: str, lower: Lower, keep: bool) -> CompiledProgram:
+    ops = Schedule(lower, name == "train", keep).ops
     tokens = add_tokens(ops)
     if len(ops) >= INDEX_LIMIT:
         raise CompileError(None, "instructions of the program", len(ops), INDEX_LIMIT)

@@ -11,7 +11,7 @@ LEGAL = {
     "act_depth": tuple(1 << n for n in range(4, 17)),
     "wgt_depth": tuple(1 << n for n in range(4, 17)),
     "grad_depth": tuple(1 << n for n in range(4, 17)),
-    "gate_depth": tuple(1 << n for n in range(4, 17)),
+    "gate_depth": tuple(1 << n for n in range(4, 21)),
     "acc_width": tuple(range(20, 49)),
 }
 

@@ -90,14 +90,14 @@ class Device:
     """
 
     def __init__(self, backend, network, config: EngineConfig = EngineConfig(), seed: int = 1, state: list | None = None,
-                 origin: int = 0, timeout: float = 600.0):
-        self.backend, self.network, self.config, self.seed, self.timeout = backend, network, config, seed, timeout
+                 origin: int = 0, timeout: float = 600.0, keep: bool = False):
+        self.backend, self.network, self.config, self.seed, self.timeout, self._keep = backend, network, config, seed, timeout, keep
         self.grad_overflow = False
         self._check_engine()
         self._base = round_up(origin, PAGE)
         self._free = self._base  # rises as programs and minibatches need room
         self._compiled, self._programs = {}, {}
-        self.compiled = compile_network(network, config)
+        self.compiled = compile_network(network, config, keep=keep)
         # Smaller minibatches use the same place; their folds may make their maps somewhat larger.
         self._room = round_up(2 * self.compiled.memory.size, PAGE)
         self._free += self._room
@@ -198,7 +198,7 @@ class Device:
 
     def _for(self, images: int) -> CompiledNetwork:
         if images not in self._compiled:
-            self._prepare(compile_network(self.network, self.config, images))
+            self._prepare(compile_network(self.network, self.config, images, self._keep))
         return self._compiled[images]
 
     def _prepare(self, compiled: CompiledNetwork):

@@ -56,7 +56,7 @@ _DRAM = {
 }
 _BUFFER = {
     "buffer": Field(2, 0, 2), "upsample": Field(2, 2, 1), "scale": Field(2, 3, 1), "fold": Field(2, 4, 2), "pool_bit": Field(2, 6, 2),
-    **_halves(14, "n_b", "n_y", "n_x", "n_c", "base", "stride_b", "stride_y", "stride_x", "stride_qy", "stride_qx", "gate_base"),
+    **_halves(14, "n_b", "n_y", "n_x", "n_c", "base", "stride_b", "stride_y", "stride_x", "stride_qy", "stride_qx"), "gate_base": Field(27, 0, 20),
 }
 _ROWS = _halves(14, "n_outer", "n_inner")
 
@@ -78,14 +78,14 @@ FIELDS = {
         **_halves(6, "row_base", "row_stride_y", "row_stride_x", "row_height", "row_width"),
         **_halves(11, "col_base", "col_stride_y", "col_stride_x", "col_height", "col_width"),
         **_halves(16, "dst_base", "dst_stride_y", "dst_stride_x", "dst_height", "dst_width"),
-        **_halves(21, "gate_base", "gate_stride_y", "gate_stride_x"),
+        **_halves(22, "gate_stride_y", "gate_stride_x"),
         **_halves(24, "n_g", "n_rg", "n_by", "n_bx", "n_ky", "n_kx", "n_c", "n_last"),
         "disp_y0": Field(32, 0, 8, True), "disp_x0": Field(32, 8, 8, True),
         **_halves(33, "wgt_base", "wgt_stride_g", "wgt_stride_ky", "wgt_stride_kx", "wgt_stride_cg", "bias_base"),
         "bias_exp": Field(39, 0, 4),
         **_halves(40, "grad_base", "grad_stride_rg", "grad_stride_ky", "grad_stride_kx", "grad_bias_base", "row_channels", "col_channels"),
         "t_pos": Field(47, 0, 16, True), "t_neg": Field(48, 0, 16, True), "loss_shift": Field(49, 0, 6),
-        **_halves(50, "n_valid", "rnd_tag", "n_base", "height", "width"),
+        **_halves(50, "n_valid", "rnd_tag", "n_base", "height", "width"), "gate_base": Field(55, 0, 20),
     },
     Opcode.UPDATE: {
         **_ALL, **_ROWS,

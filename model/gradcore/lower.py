@@ -15,13 +15,14 @@ from gradcore.plan import FIXED, CompileError, MapTensor, MemoryMap, Tile
 class Op:
     """An instruction and its accesses: (space, start, end). Spaces: buf0, buf1, gate (vectors), wgt, grad (rows), dram0..dram3 (bytes).
 
-    late_reads are finished when the results are written, reads when the operands have been read.
+    beats: what it moves in DRAM; late_reads are finished when the results are written, reads when the operands have been read.
     """
 
     instr: Instruction
     layer: str
     text: str
     cycles: int
+    beats: int = 0
     reads: list = field(default_factory=list)
     writes: list = field(default_factory=list)
     late_reads: list = field(default_factory=list)
@@ -56,10 +57,10 @@ class Rows:
 
 
 class Lower:
-    """Makes the instructions of one network on one engine for minibatches of `images`."""
+    """Makes the instructions of one network on one engine for minibatches of `images`; `layers` are its layers as they are computed."""
 
-    def __init__(self, network, config: EngineConfig, images: int, memory: MemoryMap):
-        self.network, self.config, self.images, self.memory = network, config, images, memory
+    def __init__(self, network, layers, config: EngineConfig, images: int, memory: MemoryMap):
+        self.network, self.layers, self.config, self.images, self.memory = network, layers, config, images, memory
 
     def _make(self, opcode, layer, **fields) -> Instruction:
         try:
@@ -99,7 +100,7 @@ class Lower:
         instr = self._make(Opcode.LOAD, layer, **fields, buffer=place.buffer, fold=tile.fold, n_b=1, n_y=layout.rows, n_x=layout.columns,
                            n_c=layout.channels, base=place.base, **strides)  # fmt: skip
         what = " up-sampled" * tensor.upsample + " scaled" * bool(scale)
-        return Op(instr, layer, f"{tensor.name} group {group}{what}", max(fields["run_beats"], vectors), reads, [place.range])
+        return Op(instr, layer, f"{tensor.name} group {group}{what}", max(fields["run_beats"], vectors), fields["run_beats"], reads, [place.range])
 
     def load_gate(self, layer: str, tensor: MapTensor, group: int, first: int) -> Op:
         """LOAD of one image group of targets into the gate buffer."""
@@ -107,8 +108,9 @@ class Lower:
         fields, dram = self._group(tensor, group)
         base = first + group * tile.size
         instr = self._make(Opcode.LOAD, layer, **fields, buffer=GATE_BUFFER, fold=tile.fold, n_b=1, n_y=layout.rows, n_x=layout.columns,
-                           n_c=layout.channels, base=base, stride_b=tile.stride_b, stride_y=tile.stride_y, stride_x=tile.stride_x)  # fmt: skip
-        return Op(instr, layer, f"{tensor.name} group {group}", max(fields["run_beats"], layout.group_vectors), [dram], [("gate", base, base + tile.size)])
+                           n_c=layout.channels, gate_base=base, stride_b=tile.stride_b, stride_y=tile.stride_y, stride_x=tile.stride_x)  # fmt: skip
+        cycles = max(fields["run_beats"], layout.group_vectors)
+        return Op(instr, layer, f"{tensor.name} group {group}", cycles, fields["run_beats"], [dram], [("gate", base, base + tile.size)])
 
     def store(self, layer: str, tensor: MapTensor, group: int, place: Place) -> Op:
         """STORE of one image group; its tile in the buffer has the shape of the tensor."""
@@ -117,25 +119,25 @@ class Lower:
         instr = self._make(Opcode.STORE, layer, **fields, buffer=place.buffer, fold=layout.fold, n_b=1, n_y=layout.rows, n_x=layout.columns,
                            n_c=layout.channels, base=place.base, stride_b=layout.group_vectors, stride_y=layout.columns * layout.channels,
                            stride_x=layout.channels)  # fmt: skip
-        return Op(instr, layer, f"{tensor.name} group {group}", max(fields["run_beats"], layout.group_vectors), [place.range], [dram])
+        return Op(instr, layer, f"{tensor.name} group {group}", max(fields["run_beats"], layout.group_vectors), fields["run_beats"], [place.range], [dram])
 
     def load_weights(self, index: int, rows: Rows) -> list:
         """LOADW of weights and of the bias."""
-        p, tensor = self.network.parameters[index], self.memory.weight[index]
+        p, tensor = self.layers[index], self.memory.weight[index]
         layout, ops = tensor.layout, []
-        taps = layout.kernel[0] * layout.kernel[1]
-        parts = [("weights", 0, layout.groups * taps, layout.inputs, rows.base)]
+        _, inputs, *kernel = p.weight_shape
+        parts = [("weights", 0, layout.groups * kernel[0] * kernel[1], inputs, rows.base)]
         if p.bias:
             parts.append(("bias", layout.bias_offset, layout.groups, 1, rows.bias_base))
         for what, offset, outer, inner, base in parts:
             fields, dram = self._contiguous(FIXED, tensor.addr + offset, outer * inner, self.config.row_bytes)
             instr = self._make(Opcode.LOADW, p.name, **fields, n_outer=outer, n_inner=inner, base=base)
-            ops.append(Op(instr, p.name, what, max(fields["run_beats"], outer * inner), [dram], [("wgt", base, base + outer * inner)]))
+            ops.append(Op(instr, p.name, what, max(fields["run_beats"], outer * inner), fields["run_beats"], [dram], [("wgt", base, base + outer * inner)]))
         return ops
 
     def update(self, index: int, grads: Rows) -> list:
         """UPDATE of weights and of the bias."""
-        p, tensor, previous = self.network.parameters[index], self.memory.weight[index], self.memory.momentum[index]
+        p, tensor, previous = self.layers[index], self.memory.weight[index], self.memory.momentum[index]
         layout, ops, momentum = tensor.layout, [], self.network.optimiser == "momentum"
         parts = [("weights", 0, layout.inner, grads.base, 0, p.weight_update)]
         if p.bias:
@@ -152,8 +154,8 @@ class Lower:
                 run_beats=fields["run_beats"], momentum_addr=dram_momentum[1] if momentum else 0, n_outer=layout.groups, n_inner=inner,
                 base=base, shift_g=numbers.shift_g, shift_v=numbers.shift_v, shift_w=numbers.shift_w, lr_m=numbers.lr_m,
                 beta_m=numbers.beta_m if momentum else 0, rnd_tag=random_tag(index, "param"), key=key, n_words=words)  # fmt: skip
-            cycles = max(words, len(drams) * fields["run_beats"])
-            ops.append(Op(instr, p.name, what, cycles, [*drams, ("grad", base, base + words)], drams))
+            beats = 2 * len(drams) * fields["run_beats"]
+            ops.append(Op(instr, p.name, what, max(words, beats), beats, [*drams, ("grad", base, base + words)], drams))
         return ops
 
     # COMPUTE
@@ -188,14 +190,14 @@ class Lower:
 
     def forward(self, index: int, image: int, source: Place, dest: Place, rows: Rows, train: bool, loss: bool) -> Op:
         """COMPUTE FP of the group that starts with `image`; gates are written when training, the last layer then gives the delta."""
-        p, fold, memory = self.network.parameters[index], self.memory.folds[index].fp, self.memory
-        layout = memory.weight[index].layout
+        p, fold, memory = self.layers[index], self.memory.folds[index].fp, self.memory
+        layout, (outputs, inputs, *kernel) = memory.weight[index].layout, p.weight_shape
         fields = dict(
             mode=FP, row_buf=source.buffer, dst_buf=dest.buffer, bias=p.bias, relu=p.relu, pool=bool(p.pool), rounding=MODES[self.network.mode("act")],
-            shift=p.shift_fp, bias_exp=p.bias_exp, rnd_tag=random_tag(index, "act"), n_ky=layout.kernel[0], n_kx=layout.kernel[1], n_c=layout.inputs,
-            disp_y0=-p.pad[0], disp_x0=-p.pad[1], wgt_base=rows.base, wgt_stride_g=layout.inner, wgt_stride_ky=layout.kernel[1] * layout.inputs,
-            wgt_stride_kx=layout.inputs, wgt_stride_cg=self.config.cols, bias_base=rows.bias_base)  # fmt: skip
-        fields |= self._common(fold, image, p.conv_shape) | self._column_groups(layout.outputs)
+            shift=p.shift_fp, bias_exp=p.bias_exp, rnd_tag=random_tag(index, "act"), n_ky=kernel[0], n_kx=kernel[1], n_c=inputs,
+            disp_y0=-p.pad[0], disp_x0=-p.pad[1], wgt_base=rows.base, wgt_stride_g=layout.inner, wgt_stride_ky=kernel[1] * inputs,
+            wgt_stride_kx=inputs, wgt_stride_cg=self.config.cols, bias_base=rows.bias_base)  # fmt: skip
+        fields |= self._common(fold, image, p.conv_shape) | self._column_groups(outputs)
         fields |= self._operand("row", source, fold, image, p.in_shape) | self._operand("dst", dest, fold, image, p.out_shape)
         writes, late = [dest.range], []
         if loss:
@@ -211,14 +213,14 @@ class Lower:
 
     def backward(self, index: int, image: int, source: Place, dest: Place, rows: Rows) -> Op:
         """COMPUTE BP: the local gradient at the input of layer `index`, scaled by the gate unless the layer before pools."""
-        p, fold, memory = self.network.parameters[index], self.memory.folds[index].bp, self.memory
-        before, layout = self.network.parameters[index - 1], memory.weight[index].layout
+        p, fold, memory = self.layers[index], self.memory.folds[index].bp, self.memory
+        before, layout, (outputs, inputs, *kernel) = self.layers[index - 1], memory.weight[index].layout, p.weight_shape
         fields = dict(
             mode=BP, row_buf=source.buffer, dst_buf=dest.buffer, rounding=MODES[self.network.mode("delta")], shift=p.shift_bp,
-            rnd_tag=random_tag(index - 1, "delta"), n_ky=layout.kernel[0], n_kx=layout.kernel[1], n_c=layout.outputs, disp_y0=p.pad[0],
-            disp_x0=p.pad[1], wgt_base=rows.base, wgt_stride_g=self.config.cols, wgt_stride_ky=layout.kernel[1] * layout.inputs,
-            wgt_stride_kx=layout.inputs, wgt_stride_cg=layout.inner)  # fmt: skip
-        fields |= self._common(fold, image, p.in_shape) | self._column_groups(layout.inputs)
+            rnd_tag=random_tag(index - 1, "delta"), n_ky=kernel[0], n_kx=kernel[1], n_c=outputs, disp_y0=p.pad[0],
+            disp_x0=p.pad[1], wgt_base=rows.base, wgt_stride_g=self.config.cols, wgt_stride_ky=kernel[1] * inputs,
+            wgt_stride_kx=inputs, wgt_stride_cg=layout.inner)  # fmt: skip
+        fields |= self._common(fold, image, p.in_shape) | self._column_groups(inputs)
         fields |= self._operand("row", source, fold, image, self._delta_shape(p)) | self._operand("dst", dest, fold, image, p.in_shape)
         late = []
         if memory.gate[index - 1] and not before.pool:
@@ -229,14 +231,14 @@ class Lower:
 
     def gradients(self, index: int, image: int, delta: Place, act: Place, grads: Rows, first: bool) -> Op:
         """COMPUTE WU: adds the gradients of the group that starts with `image`."""
-        p, fold, memory = self.network.parameters[index], self.memory.folds[index].fp, self.memory
-        layout, shape = memory.weight[index].layout, self._delta_shape(p)
+        p, fold, memory = self.layers[index], self.memory.folds[index].fp, self.memory
+        layout, shape, (outputs, inputs, *kernel) = memory.weight[index].layout, self._delta_shape(p), p.weight_shape
         fields = dict(
-            mode=WU, row_buf=delta.buffer, bias=p.bias, grad_first=first, n_rg=layout.groups, n_ky=layout.kernel[0], n_kx=layout.kernel[1],
+            mode=WU, row_buf=delta.buffer, bias=p.bias, grad_first=first, n_rg=layout.groups, n_ky=kernel[0], n_kx=kernel[1],
             disp_y0=-p.pad[0], disp_x0=-p.pad[1], grad_base=grads.base, grad_stride_rg=layout.inner,
-            grad_stride_ky=layout.kernel[1] * layout.inputs, grad_stride_kx=layout.inputs, grad_bias_base=grads.bias_base,
-            row_channels=layout.outputs, col_channels=layout.inputs)  # fmt: skip
-        fields |= self._common(fold, image, shape) | self._column_groups(layout.inputs)
+            grad_stride_ky=kernel[1] * inputs, grad_stride_kx=inputs, grad_bias_base=grads.bias_base,
+            row_channels=outputs, col_channels=inputs)  # fmt: skip
+        fields |= self._common(fold, image, shape) | self._column_groups(inputs)
         fields |= self._operand("row", delta, fold, image, shape) | self._operand("col", act, fold, image, p.in_shape)
         touched = ("grad", grads.base, grads.end)
         return self._compute(p, fields, f"WU images {image}..", [delta.range, act.range], [touched], [touched])
@@ -248,7 +250,7 @@ class Lower:
 
     def _compute(self, p, fields, text, reads, writes, late) -> Op:
         instr = self._make(Opcode.COMPUTE, p.name, **fields)
-        return Op(instr, p.name, text, compute_cycles(instr, self.config.cols)[0], reads, writes, late)
+        return Op(instr, p.name, text, compute_cycles(instr, self.config.cols)[0], 0, reads, writes, late)
 
 
 def compute_cycles(instr: Instruction, cols: int) -> tuple:

@@ -21,6 +21,7 @@ from gradcore.transfers import Load, LoadWeights, Store, Update
 READ, WRITTEN = PRODUCERS.index("compute_read"), PRODUCERS.index("compute_written")
 _PRODUCER = (0, 1, WRITTEN, 4, 5)
 _START, _READ, _END = range(3)
+IN_FLIGHT = 4  # COMPUTE instructions issued and not drained
 
 
 class Deadlock(RuntimeError):
@@ -51,7 +52,7 @@ class Machine:
         self.rng = random.Random(seed)
         self.garbage = np.random.default_rng(seed)
         self.buffers = [Banks(config.grid, config.act_depth, self.garbage) for _ in range(2)]
-        self.gate = Banks(config.grid, config.gate_depth, self.garbage)
+        self.gate = Banks(config.grid, config.gate_depth, self.garbage, np.int8)
         self.weights = self.garbage.integers(-(1 << 15), 1 << 15, (config.cols, config.wgt_depth), np.int64)
         self.gradients = self.garbage.integers(-(1 << 30), 1 << 30, (config.grad_depth, config.cols), np.int64)
         self.loss, self.grad_overflow, self.seed, self.bases, self.most_tokens = 0, False, 0, [0] * 4, 0
@@ -89,16 +90,15 @@ class Machine:
 
     def _possible(self, engine: int) -> list:
         flights, queue, steps = self._flights[engine], self._queues[engine], []
-        room = len(flights) < 2 and all(f.read for f in flights) if engine == 2 else not flights
+        room = len(flights) < IN_FLIGHT and all(f.read for f in flights) if engine == 2 else not flights
         if queue and room:
             wait = queue[0][1]["wait"]
             if all(self._tokens[p, engine] > 0 for p in range(len(PRODUCERS)) if wait >> p & 1):
                 steps.append(_START)
-        if flights:
-            if flights[0].read or engine != 2:
-                steps.append(_END)
-            else:
-                steps.append(_READ)
+        if flights and (flights[0].read or engine != 2):
+            steps.append(_END)
+        if flights and engine == 2 and not flights[-1].read:
+            steps.append(_READ)
         return steps
 
     def _do(self, engine: int, step: int):
@@ -114,16 +114,20 @@ class Machine:
                 if engine != 2:
                     self._spoil(work)
             return
-        flight = self._flights[engine][0]
+        flights = self._flights[engine]
+        flight = flights[-1 if step == _READ else 0]
         if not flight.early and flight.values is None:
             flight.values = flight.work.gather()
         if step == _READ:
             flight.read = True
             self._signal(READ, flight.instr["signal_read"])
-            self._spoil(flight.work)
+            if len(flights) == 1:
+                self._spoil(flight.work)
             return
         flight.work.drain(flight.values)
-        self._flights[engine].popleft()
+        flights.popleft()
+        if flights and flights[0].read:     # drains are in order: its turn is now
+            self._spoil(flights[0].work)
         if self.after:
             self.after(self, flight.index, flight.instr)
         self._signal(_PRODUCER[engine], flight.instr["signal"])

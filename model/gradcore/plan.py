@@ -161,9 +161,8 @@ def _delta_tile(layout: MapLayout, folds: LayerFolds, shape: tuple, top: int) ->
     return Tile(folds.delta, shape[0], max(rows, layout.rows), max(columns, layout.columns), 4)
 
 
-def memory_map(network, config: EngineConfig, images: int, floors=None) -> MemoryMap:
-    """Folds, DRAM addresses and gate places of `network` for minibatches of `images`."""
-    layers = network.parameters
+def memory_map(network, layers, config: EngineConfig, images: int, floors=None) -> MemoryMap:
+    """Folds, DRAM addresses and gate places of `network`, computed as `layers`, for minibatches of `images`."""
     folds = choose_folds(layers, config.grid, images, floors)
     at = 0
 
@@ -175,7 +174,8 @@ def memory_map(network, config: EngineConfig, images: int, floors=None) -> Memor
     def layout(fold, shape):
         return MapLayout(config.grid, fold, images, *shape, config.word_bytes, config.mem_bytes)
 
-    rows = [RowLayout(config.cols, p.weight_shape[0], p.weight_shape[1], p.weight_shape[2:], p.bias, config.word_bytes, config.mem_bytes) for p in layers]
+    rows = [RowLayout(config.cols, p.weight_shape[0], p.weight_shape[1], p.weight_shape[2:], p.bias, config.word_bytes, config.mem_bytes)
+            for p in network.parameters]
     weight = tuple(RowTensor(f"{p.name}.weight", r, place(r.size)) for p, r in zip(layers, rows))
     momentum = tuple(RowTensor(f"{p.name}.momentum", r, place(r.size)) for p, r in zip(layers, rows))
 

@@ -5,28 +5,81 @@ Nothing here is about safety: any order whose program text is right in itself ge
 """
 
 from gradcore.fold import ceil_div
-from gradcore.isa import Opcode
 from gradcore.lower import Lower, Place, Rows
 from gradcore.plan import CompileError
+from gradcore.timeline import timeline
 
 
 class Schedule:
-    """Emits the operations of one program. `train`: the whole iteration, else the forward pass alone."""
+    """Emits the operations of one program. `train`: the whole iteration, else the forward pass alone.
 
-    def __init__(self, lower: Lower, train: bool):
-        self.lower, self.train = lower, train
+    Layers whose images are in the same groups form a chain: group by group all its layers are computed, and what one writes into an operand
+    buffer the next one reads there. `keep`: also store the deltas that nobody loads, so that all can be looked at.
+    """
+
+    def __init__(self, lower: Lower, train: bool, keep: bool):
+        self.lower, self.train, self.keep = lower, train, keep
         self.network, self.config, self.memory = lower.network, lower.config, lower.memory
-        self.layers, self.images = self.network.parameters, lower.images
+        self.layers, self.images = lower.layers, lower.images
         self.ops, self._phases = [], 0
         self.weight_rows = self._place_rows("weight", self.config.wgt_depth)
         self.grad_rows = self._place_rows("gradient", self.config.grad_depth) if train else None
         self._resident = []  # layers whose weights are in the weight buffer
-        for index in range(len(self.layers)):
-            self._forward(index)
+        for chain in self._chains(range(len(self.layers)), self._follows_forward, self._forward_tiles):
+            self._forward(chain)
         if train:
-            for index in reversed(range(len(self.layers))):
-                self._backward(index)
-        hoist(self.ops)
+            for chain in self._chains(range(len(self.layers) - 1, -1, -1), self._follows_backward, self._backward_tiles):
+                self._backward(chain)
+        self.ops = in_order_of_start(self.ops)
+
+    # Chains
+
+    def _chains(self, order, follows, tiles) -> list:
+        """The layers of `order` in chains: as long as `follows` allows and the tiles and the weights of all fit at once."""
+        chains = []
+        for index in order:
+            longer = [*chains[-1], index] if chains else []
+            if longer and follows(*longer[-2:]) and self._fit(tiles(longer)) and self._weights_fit(longer):
+                chains[-1] = longer
+            else:
+                chains.append([index])
+        return chains
+
+    def _follows_forward(self, before: int, index: int) -> bool:
+        return self.memory.folds[index].fp == self.memory.folds[before].fp
+
+    def _follows_backward(self, before: int, index: int) -> bool:
+        """Up-sampling is done by LOAD, so a pooled layer starts a chain."""
+        folds = self.memory.folds
+        return not self.layers[index].pool and folds[before].fp == folds[before].bp == folds[index].fp
+
+    def _fit(self, wanted: list) -> bool:
+        return all(sum(2 * size for b, size in wanted if b == buffer) <= self.config.act_depth for buffer in (0, 1))
+
+    def _weights_fit(self, chain: list) -> bool:
+        rows = sorted((self.weight_rows[index] for index in chain), key=lambda r: r.base)
+        return all(one.end <= other.base for one, other in zip(rows, rows[1:]))
+
+    def _forward_tiles(self, chain: list) -> list:
+        """(buffer, vectors) of the tiles of a forward chain: its input, then every layer's output, in turns."""
+        tensors = [self.memory.act[chain[0]], *(self._output(index) for index in chain)]
+        return [(k % 2, tensor.tile.size) for k, tensor in enumerate(tensors)]
+
+    def _backward_tiles(self, chain: list) -> list:
+        """(buffer, vectors) of the tiles of a backward chain: the delta, then every layer's input and its error, in turns."""
+        wanted = [(1, self.memory.delta[chain[0]].tile.size)]
+        for k, index in enumerate(chain):
+            # The error's tile has the shape of the stored tensor; up-sampling comes later.
+            errors = [self.memory.delta[index - 1].layout.group_vectors] if index else [0]
+            wanted += [(k % 2, size) for size in (self.memory.act[index].tile.size, *errors)]
+        return wanted
+
+    def _output(self, index: int):
+        """What the forward pass of a layer writes: its activations, after the loss the delta."""
+        return self.memory.delta[index] if self._has_loss(index) else self.memory.act[index + 1]
+
+    def _has_loss(self, index: int) -> bool:
+        return self.train and index == len(self.layers) - 1
 
     # Buffers
 
@@ -73,50 +126,72 @@ class Schedule:
 
     # Phases
 
-    def _forward(self, index: int):
-        p, memory, lower = self.layers[index], self.memory, self.lower
-        last = index == len(self.layers) - 1
-        loss = last and self.train
-        source, dest = memory.act[index], memory.delta[index] if loss else memory.act[index + 1]
-        read, write = self._slots(p.name, [(0, source.tile.size), (1, dest.tile.size)], (2 * index, 2 * index + 2))
-        self._weights(index)
-        if loss:
-            for group in range(memory.target.layout.groups):
+    def _forward(self, chain: list):
+        stages = (2 * chain[0], 2 * chain[0] + 2)
+        slots = self._slots(self.layers[chain[0]].name, self._forward_tiles(chain), stages)
+        groups = list(self._groups(self.memory.folds[chain[0]].fp))
+        # A layer works on the group behind that of the layer before it: what it reads was written long enough ago.
+        for step in range(len(groups) + len(chain) - 1):
+            for k, index in enumerate(chain):
+                if 0 <= step - k < len(groups):
+                    self._forward_group(index, groups[step - k], slots[k], slots[k + 1], k > 0, k < len(chain) - 1)
+
+    def _forward_group(self, index: int, image: int, read: "_Slots", write: "_Slots", chained: bool, feeds: bool):
+        """FP of one group; `chained`: its input is in the buffer, `feeds`: its output is read there by the next layer."""
+        p, memory, lower, loss = self.layers[index], self.memory, self.lower, self._has_loss(index)
+        source, dest = memory.act[index], self._output(index)
+        if image == 0:
+            self._weights(index)
+            for group in range(memory.target.layout.groups * loss):
                 self.ops.append(lower.load_gate(p.name, memory.target, group, memory.target_gate))
-        for image in self._groups(memory.folds[index].fp):
+        if chained:
+            tile = read.place(source, image)
+        else:
             tile = self._tile(read, source, image, lambda group, place: lower.load(p.name, source, group, place))
-            out = write.place(dest, image)
-            self.ops.append(lower.forward(index, image, tile, out, self.weight_rows[index], self.train, loss))
+        out = write.place(dest, image)
+        self.ops.append(lower.forward(index, image, tile, out, self.weight_rows[index], self.train, loss))
+        if self.train or not feeds:
             self._finish(p.name, dest, image, memory.folds[index].fp, out)
 
-    def _backward(self, index: int):
-        p, memory, lower = self.layers[index], self.memory, self.lower
+    def _backward(self, chain: list):
+        first, last = self.layers[chain[0]], chain[-1]
+        stages = (2 * chain[0], *((2 * chain[0] - 1,) if chain[0] else ()), *((2 * chain[0] + 1,) if first.pool else ()))
+        delta_slots, *pairs = self._slots(first.name, self._backward_tiles(chain), stages)
+        for image in self._groups(self.memory.folds[chain[0]].fp):
+            slots = delta_slots
+            for index, act_slots, error_slots in zip(chain, pairs[::2], pairs[1::2]):
+                self._backward_group(index, image, slots, act_slots, error_slots, index != chain[0], index != last)
+                slots = error_slots
+        for index in chain:
+            self.ops += self.lower.update(index, self.grad_rows[index])
+
+    def _backward_group(self, index: int, image: int, delta_slots, act_slots, error_slots, chained: bool, feeds: bool):
+        """BP and WU of one group; `chained`: its delta is in the buffer, `feeds`: its error is read there by the next layer."""
+        p, memory, lower, folds = self.layers[index], self.memory, self.lower, self.memory.folds[index]
         delta, act, error = memory.delta[index], memory.act[index], memory.delta[index - 1] if index else None
-        # The error's tile has the shape of the stored tensor; up-sampling comes later.
-        error_size = error.layout.group_vectors if index else 0
-        wanted = [(1, delta.tile.size), (0, act.tile.size)] + [(0, error_size)] * bool(index)
-        stages = (2 * index, *((2 * index - 1,) if index else ()), *((2 * index + 1,) if p.pool else ()))
-        slots = self._slots(p.name, wanted, stages)
-        if index:
+        if index and image == 0:
             self._weights(index)
-        scale = None
-        if p.pool:
-            first, gate_tile = memory.gate[index]
-            total = gate_tile.size * ceil_div(self.images, (self.config.grid >> gate_tile.fold) ** 2)
-            scale = first, gate_tile, total
-        folds = memory.folds[index]
-        per_wu, per_bp = ((self.config.grid >> fold) ** 2 for fold in (folds.fp, folds.bp))
-        for image in self._groups(folds.fp):
-            rows = self._tile(slots[0], delta, image, lambda group, place: lower.load(p.name, delta, group, place, scale))
-            columns = self._tile(slots[1], act, image, lambda group, place: lower.load(p.name, act, group, place))
-            if index:
-                for part in range(image, min(image + per_wu, self.images), per_bp):
-                    out = slots[2].place(error, part, stored=True)
-                    own = slots[0].place(delta, part)
-                    self.ops.append(lower.backward(index, part, own, out, self.weight_rows[index]))
+        if chained:
+            rows = delta_slots.place(delta, image)
+        else:
+            rows = self._tile(delta_slots, delta, image, lambda group, place: lower.load(p.name, delta, group, place, self._scale(index)))
+        columns = self._tile(act_slots, act, image, lambda group, place: lower.load(p.name, act, group, place))
+        if index:
+            per_wu, per_bp = ((self.config.grid >> fold) ** 2 for fold in (folds.fp, folds.bp))
+            for part in range(image, min(image + per_wu, self.images), per_bp):
+                out = error_slots.place(error, part, stored=True)
+                own = delta_slots.place(delta, part)
+                self.ops.append(lower.backward(index, part, own, out, self.weight_rows[index]))
+                if self.keep or not feeds:
                     self._finish(p.name, error, part, folds.bp, out)
-            self.ops.append(lower.gradients(index, image, rows, columns, self.grad_rows[index], image == 0))
-        self.ops += lower.update(index, self.grad_rows[index])
+        self.ops.append(lower.gradients(index, image, rows, columns, self.grad_rows[index], image == 0))
+
+    def _scale(self, index: int):
+        """Gate of a pooled layer for LOAD: first vector, tile, vectors in all."""
+        if not self.layers[index].pool:
+            return None
+        first, tile = self.memory.gate[index]
+        return first, tile, tile.size * ceil_div(self.images, (self.config.grid >> tile.fold) ** 2)
 
     def _groups(self, fold: int) -> range:
         """First images of the groups of a fold."""
@@ -168,24 +243,7 @@ class _Slots:
         return Place(self.buffer, base + tensor.tile_offset(image), tensor.tile, base, self.size)
 
 
-def hoist(ops: list):
-    """Move every LOAD and LOADW up as far as its data and the order of its engine allow, but over no more than one other layer: it is in
-    its queue long before it is needed, and the queues do not fill up with what is needed much later."""
-    for at in range(len(ops)):
-        op = ops[at]
-        if op.instr.opcode not in (Opcode.LOAD, Opcode.LOADW):
-            continue
-        to, passed = at, {op.layer}
-        while to and ops[to - 1].engine != op.engine and not _conflict(ops[to - 1], op):
-            passed.add(ops[to - 1].layer)
-            if len(passed) > 2:
-                break
-            to -= 1
-        ops.insert(to, ops.pop(at))
-
-
-def _conflict(one, other) -> bool:
-    def touch(a, b):
-        return any(x[0] == y[0] and x[1] < y[2] and y[1] < x[2] for x in a for y in b)
-
-    return touch(one.writes, [*other.reads, *other.late_reads, *other.writes]) or touch([*one.reads, *one.late_reads], other.writes)
+def in_order_of_start(ops: list) -> list:
+    """The operations by expected start: each engine's order stays, and an instruction is fetched about when its engine has use for it."""
+    starts = [start for start, _ in timeline(ops)]
+    return [ops[k] for k in sorted(range(len(ops)), key=lambda k: (starts[k], k))]

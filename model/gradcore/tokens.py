@@ -3,10 +3,10 @@
 
 from dataclasses import dataclass
 
-from gradcore.isa import PRODUCERS, Opcode
+from gradcore.isa import PRODUCERS
 
 READ, WRITTEN = PRODUCERS.index("compute_read"), PRODUCERS.index("compute_written")
-_PRODUCER = {0: 0, 1: 1, 3: 4, 4: 5}  # of an engine other than compute
+PRODUCER = {0: 0, 1: 1, 3: 4, 4: 5}  # of an engine other than compute
 COMPUTE = 2
 
 
@@ -24,7 +24,7 @@ def _accesses(op, index: int):
     """(space, access, late) of an operation; late accesses of COMPUTE happen in the order of its drains."""
     compute = op.engine == COMPUTE
     for ranges, write, late in ((op.reads, False, False), (op.late_reads, False, True), (op.writes, True, True)):
-        producer = (WRITTEN if late else READ) if compute else _PRODUCER[op.engine]
+        producer = (WRITTEN if late else READ) if compute else PRODUCER[op.engine]
         for space, start, end in ranges:
             yield space, _Access(start, end, index, op.engine, producer, write), late
 
@@ -67,7 +67,7 @@ def add_tokens(ops: list) -> int:
         if op.engine in last:
             before = last[op.engine]
             known = list(known_at[before])
-            known[READ if op.engine == COMPUTE else _PRODUCER[op.engine]] = before
+            known[READ if op.engine == COMPUTE else PRODUCER[op.engine]] = before
         for producer, source in sorted(need.items(), key=lambda item: (-item[1], -item[0])):
             if source <= max(known[producer], known[WRITTEN] if producer == READ else -1):
                 continue
@@ -83,26 +83,3 @@ def add_tokens(ops: list) -> int:
         last[op.engine] = index
     return count
 
-
-def timeline(ops: list, latency: int = 80) -> list:
-    """(start, end) of every operation in expected cycles: each engine in order, tokens as in the instructions, DRAM without conflicts.
-
-    A transfer takes its cycles and `latency`; results of COMPUTE are written `latency` cycles after the last array step.
-    """
-    free, tokens, result = {}, {}, []
-    for op in ops:
-        start = free.get(op.engine, 0)
-        for producer in range(len(PRODUCERS)):
-            if op.instr["wait"] >> producer & 1:
-                start = max(start, tokens[producer, op.engine].pop(0))
-        compute = op.instr.opcode == Opcode.COMPUTE
-        end = start + op.cycles + (0 if compute else latency)
-        free[op.engine] = end
-        producer = WRITTEN if compute else _PRODUCER[op.engine]
-        for consumer in range(5):
-            if op.instr["signal"] >> consumer & 1:
-                tokens.setdefault((producer, consumer), []).append(end + latency * compute)
-            if compute and op.instr["signal_read"] >> consumer & 1:
-                tokens.setdefault((READ, consumer), []).append(end)
-        result.append((start, end))
-    return result

@@ -45,7 +45,7 @@ class Load:
     def __init__(self, machine, instr):
         self.machine, self.instr = machine, instr
         self.transfer = Transfer(machine, instr, machine.config.vector_bytes)
-        self.banks = machine.gate if instr["buffer"] == GATE_BUFFER else machine.buffers[instr["buffer"]]
+        self.banks, self.base = (machine.gate, instr["gate_base"]) if instr["buffer"] == GATE_BUFFER else (machine.buffers[instr["buffer"]], instr["base"])
         self.counts = tuple(instr[name] for name in ("n_b", "n_y", "n_x", "n_c"))
         assert instr["n_words"] == np.prod(self.counts), "n_words is not the product of the loop counts"
         self.strides = tuple(instr[name] for name in ("stride_b", "stride_y", "stride_x"))
@@ -79,7 +79,7 @@ class Load:
 
     def drain(self, results):
         for q, values in zip(self.quarters, results):
-            self.banks.write(self._index(self.banks, self.instr["base"], *q), values)
+            self.banks.write(self._index(self.banks, self.base, *q), values)
 
 
 class Store(Load):

@@ -8,7 +8,7 @@
 module compute_drain #(
     parameter COLS     = 16,
     parameter COLS_LOG = 4,
-    parameter ACCESS_W = 138
+    parameter ACCESS_W = 142
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -97,15 +97,15 @@ module compute_drain #(
 
     wire [15:0] dst_by;
     wire [15:0] dst_bx;
-    wire [15:0] gate_by;
-    wire [15:0] gate_bx;
+    wire [19:0] gate_by;
+    wire [19:0] gate_bx;
     wire [15:0] grad_rg;
     wire [15:0] grad_ky;
     wire [15:0] grad_kx;
     loop_term u_dst_by  (.clk(clk), .start(rst), .advance(advance[1] && (!half || by[0])), .restart(restart[1]), .stride(h[17] << dst_up), .m_term(dst_by));
     loop_term u_dst_bx  (.clk(clk), .start(rst), .advance(advance[2] && (!half || bx[0])), .restart(restart[2]), .stride(h[18] << dst_up), .m_term(dst_bx));
-    loop_term u_gate_by (.clk(clk), .start(rst), .advance(advance[1]), .restart(restart[1]), .stride(h[22] << gate_up), .m_term(gate_by));
-    loop_term u_gate_bx (.clk(clk), .start(rst), .advance(advance[2]), .restart(restart[2]), .stride(h[23] << gate_up), .m_term(gate_bx));
+    loop_term #(.W(20)) u_gate_by (.clk(clk), .start(rst), .advance(advance[1]), .restart(restart[1]), .stride({4'd0, h[22]} << gate_up), .m_term(gate_by));
+    loop_term #(.W(20)) u_gate_bx (.clk(clk), .start(rst), .advance(advance[2]), .restart(restart[2]), .stride({4'd0, h[23]} << gate_up), .m_term(gate_bx));
     loop_term u_grad_rg (.clk(clk), .start(rst), .advance(advance[0]), .restart(restart[0]), .stride(h[41]), .m_term(grad_rg));
     loop_term u_grad_ky (.clk(clk), .start(rst), .advance(advance[1]), .restart(restart[1]), .stride(h[42]), .m_term(grad_ky));
     loop_term u_grad_kx (.clk(clk), .start(rst), .advance(advance[2]), .restart(restart[2]), .stride(h[43]), .m_term(grad_kx));
@@ -123,9 +123,9 @@ module compute_drain #(
         m_config    <= {h[52], h[51], h[50], h[49], h[48], h[47], h[3], h[2], h[0]};
         m_grad_addr <= is_sum ? h[44] + index[0 +: 16] : h[40] + grad_rg + grad_ky + grad_kx + chan;
         m_dst  <= {h[20][11:0], h[19][11:0], h[5][2:0], h[5][5:3], dst_fold, dst_a, h[18], h[17],
-                   chan, dst_dx, dst_dy, dst_x0, dst_y0, h[16] + dst_by + dst_bx + chan};
+                   chan, dst_dx, dst_dy, dst_x0, dst_y0, 4'd0, h[16] + dst_by + dst_bx + chan};
         m_gate <= {h[54][11:0], h[53][11:0], h[5][8:6], h[5][11:9], gate_fold, fold_a, h[23], h[22],
-                   chan, 16'd0, x0, y0, h[21] + gate_by + gate_bx + chan};
+                   chan, 16'd0, x0, y0, {h[56][3:0], h[55]} + gate_by + gate_bx + {4'd0, chan}};
         m_valid  <= valid;
         sts_busy <= queued;
         if (rst) begin

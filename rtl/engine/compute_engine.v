@@ -11,7 +11,7 @@ module compute_engine #(
     parameter COLS_LOG = 4,
     parameter DW       = 16,
     parameter ACC_W    = 48,
-    parameter ACCESS_W = 138,
+    parameter ACCESS_W = 142,
     parameter READ     = 7     // latency of operand, weight and gate reads
 ) (
     input  wire                       clk,

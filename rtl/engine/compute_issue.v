@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns a COMPUTE instruction into one array step per cycle: the accesses of the row and column operands, the weight row and
 // the pass marks (doc/instructions.md, "COMPUTE"). `start` begins an instruction that stays on s_instruction until m_done, the cycle of
-// its last step. A pass that is shorter than the columns it drains is padded with empty cycles (sts_pad), also across
+// its last step. The last step of a pass waits (sts_pad) until the columns of the pass before are out, also across
 // instructions. Outputs are registered; there is no back-pressure.
 `default_nettype none
 
 module compute_issue #(
     parameter COLS     = 16,
     parameter COLS_LOG = 4,    // log2 COLS
-    parameter ACCESS_W = 138
+    parameter ACCESS_W = 142
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -70,18 +70,18 @@ module compute_issue #(
 
     reg run_q;
     reg bias_q;
-    reg pad_q;
-    reg [COLS_LOG:0] owed_q;
+    reg [COLS_LOG:0] owed_q;    // cycles until the columns of the pass before are out, less one
 
-    wire emit       = run_q && !pad_q;
     wire inner_last = (&at_last[6:4]) && (wu || at_last[3]);
     wire pass_first = (&at_first[6:4]) && (wu || at_first[3]) && !bias_q;
     wire pass_last  = inner_last && (!bias_step || bias_q);
+    wire pad        = run_q && pass_last && |owed_q;    // the pass before may be of another instruction
+    wire emit       = run_q && !pad;
     wire step       = emit && (!inner_last || pass_last);
 
     assign m_done   = emit && pass_last && nest_last;
     assign sts_step = emit;
-    assign sts_pad  = pad_q;
+    assign sts_pad  = pad;
 
     loop_nest #(.LEVELS(7), .W(16)) u_loops (
         .clk(clk), .cfg_count(count), .start(start), .step(step), .advance(advance), .restart(restart),
@@ -107,21 +107,17 @@ module compute_issue #(
     assign m_pass         = emit && pass_last;
     assign m_pass_columns = columns;
     assign m_pass_sum     = sum;
-    wire [COLS_LOG:0] owed_next = pass_first ? owed : owed_q - {{COLS_LOG{1'b0}}, |owed_q};
 
     always @(posedge clk) begin
         if (start)       run_q <= 1'b1;
         else if (m_done) run_q <= 1'b0;
         if (start)     bias_q <= 1'b0;
         else if (emit) bias_q <= inner_last && bias_step && !bias_q;
-        if (emit)       owed_q <= owed_next;
-        else if (pad_q) owed_q <= owed_q - ONE;
-        if (emit && pass_last)           pad_q <= |owed_next;
-        else if (pad_q && owed_q == ONE) pad_q <= 1'b0;
+        if (m_pass)       owed_q <= owed;
+        else if (|owed_q) owed_q <= owed_q - ONE;
         if (rst) begin
             run_q  <= 1'b0;
             bias_q <= 1'b0;
-            pad_q  <= 1'b0;
             owed_q <= {(COLS_LOG+1){1'b0}};
         end
     end
@@ -166,9 +162,9 @@ module compute_issue #(
 
     always @(posedge clk) begin
         m_row <= {h[10][11:0], h[9][11:0], h[4][2:0], h[4][5:3], row_fold, fold_a, h[8], h[7],
-                  row_c, wu ? 16'd0 : {dx_q, dy_q}, x0, y0, h[6] + row_by + row_bx + row_c};
+                  row_c, wu ? 16'd0 : {dx_q, dy_q}, x0, y0, 4'd0, h[6] + row_by + row_bx + row_c};
         m_col <= {h[15][11:0], h[14][11:0], h[4][8:6], h[4][11:9], col_fold, fold_a, h[13], h[12],
-                  col_c, dx_q, dy_q, x0, y0, h[11] + col_by + col_bx + col_c};
+                  col_c, dx_q, dy_q, x0, y0, 4'd0, h[11] + col_by + col_bx + col_c};
         m_channel      <= wu;
         m_row_buf      <= h[2][2];
         m_step         <= c[COLS_LOG-1:0];

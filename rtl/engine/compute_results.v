@@ -9,7 +9,7 @@ module compute_results #(
     parameter GRID      = 8,
     parameter DW        = 16,
     parameter ACC_W     = 48,
-    parameter ACCESS_W  = 138,
+    parameter ACCESS_W  = 142,
     parameter RANDOM    = 12,  // cycles from a word's place to its sums: the latency of the random numbers
     parameter GATE_READ = 7    // read latency of the gate buffer
 ) (
@@ -65,10 +65,10 @@ module compute_results #(
 
     always @(posedge clk) begin
         tag_q  <= s_config[7*16 +: 16];
-        chan_q <= s_gate[71:56];
+        chan_q <= s_gate[60 +: 16];
     end
     fold_coordinates #(.GRID(GRID)) u_coordinates (
-        .clk(clk), .rst(rst), .s_valid(stochastic), .s_y0(s_gate[27:16]), .s_x0(s_gate[39:28]), .s_fold(s_gate[72+32 +: 2]),
+        .clk(clk), .rst(rst), .s_valid(stochastic), .s_y0(s_gate[20 +: 12]), .s_x0(s_gate[32 +: 12]), .s_fold(s_gate[108 +: 2]),
         .s_image(s_config[8*16 +: 16]), .m_valid(coord_valid), .m_i(coord_i), .m_j(coord_j)
     );
     wire random_m_valid_unused;
@@ -119,7 +119,7 @@ module compute_results #(
     wire [ACCESS_W-1:0] out_gate;
 
     lane_mask #(.GRID(GRID)) u_mask (
-        .s_fold(h3[1:0]), .s_y0(at_gate[27:16]), .s_x0(at_gate[39:28]), .s_height(at_gate[72+42 +: 12]), .s_width(at_gate[72+54 +: 12]),
+        .s_fold(h3[1:0]), .s_y0(at_gate[20 +: 12]), .s_x0(at_gate[32 +: 12]), .s_height(at_gate[118 +: 12]), .s_width(at_gate[130 +: 12]),
         .s_images(at_config[6*16 +: 7]), .m_inside(inside), .m_image(image)
     );
 

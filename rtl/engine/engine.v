@@ -64,7 +64,7 @@ module engine #(
 
     localparam LANES    = GRID*GRID;
     localparam COLS_LOG = $clog2(COLS);
-    localparam ACCESS_W = 138;
+    localparam ACCESS_W = 142;
     localparam READ     = 7;
     localparam LOAD     = 0;
     localparam WLOAD    = 1;
@@ -249,7 +249,7 @@ module engine #(
         end
     endgenerate
 
-    shared_buffer #(.GRID(GRID), .DW(1), .DEPTH(GATE_DEPTH), .COLS(COLS), .COLS_LOG(COLS_LOG), .ACCESS_W(ACCESS_W)) u_gates (
+    shared_buffer #(.GRID(GRID), .DW(1), .DEPTH(GATE_DEPTH), .ADDR_W(20), .COLS(COLS), .COLS_LOG(COLS_LOG), .ACCESS_W(ACCESS_W)) u_gates (
         .clk(clk), .rst(rst),
         .a_rd_valid(cmp_gate_rd_valid), .a_rd_access(cmp_gate_rd_access), .a_rd_channel(1'b0), .a_rd_step({COLS_LOG{1'b0}}), .a_rd_channels(16'd0),
         .b_rd_valid(load_gate_valid), .b_rd_ready(load_gate_ready), .b_rd_access(load_gate_access), .m_b_valid(load_gate_back), .m_rd_data(gate_rd_data),

@@ -10,7 +10,7 @@ module load_engine #(
     parameter DW       = 16,
     parameter MEM_W    = 512,
     parameter ADDR_W   = 48,
-    parameter ACCESS_W = 138
+    parameter ACCESS_W = 142
 ) (
     input  wire                    clk,
     input  wire                    rst,
@@ -43,12 +43,12 @@ module load_engine #(
     localparam LANES       = GRID*GRID;
     localparam GATE_CREDIT = 16;
 
-    wire [15:0] h2       = s_instruction[2*16 +: 16];
-    wire        upsample = h2[2];
-    wire        scale    = h2[3];
-    wire [1:0]  fold     = h2[5:4];
-    wire [15:0] base     = s_instruction[18*16 +: 16];
-    wire [15:0] gate_base = s_instruction[24*16 +: 16];
+    wire [15:0] h2        = s_instruction[2*16 +: 16];
+    wire        upsample  = h2[2];
+    wire        scale     = h2[3];
+    wire [1:0]  fold      = h2[5:4];
+    wire [19:0] gate_base = s_instruction[27*16 +: 20];
+    wire [19:0] base      = h2[1] ? gate_base : {4'd0, s_instruction[18*16 +: 16]};   // buffer 2 is the gate buffer
 
     // Vectors from DRAM.
     wire                vec_valid;
@@ -64,7 +64,7 @@ module load_engine #(
 
     // Gate vectors of the words to come; credits keep room for all that were asked for.
     wire             walk_valid;
-    wire [15:0]      walk_addr;
+    wire [19:0]      walk_addr;
     wire [11:0]      walk_y0;
     wire [11:0]      walk_x0;
     wire [15:0]      walk_chan;
@@ -76,7 +76,7 @@ module load_engine #(
     wire             used = gate_valid && gate_ready;
 
     wire gate_walker_m_last_unused;
-    vector_walker #(.AW(16)) u_gate_walker (
+    vector_walker u_gate_walker (
         .clk(clk), .rst(rst), .start(start && scale), .cfg_upsample(upsample), .cfg_fold(fold),
         .cfg_n_b(s_instruction[14*16 +: 16]), .cfg_n_y(s_instruction[15*16 +: 16]),
         .cfg_n_x(s_instruction[16*16 +: 16]), .cfg_n_c(s_instruction[17*16 +: 16]),
@@ -107,7 +107,7 @@ module load_engine #(
     wire                up_valid;
     wire                place_valid;
     wire                place_last;
-    wire [15:0]         place_addr;
+    wire [19:0]         place_addr;
     wire [11:0]         place_y0;
     wire [11:0]         place_x0;
     wire [15:0]         place_chan;
@@ -119,7 +119,7 @@ module load_engine #(
         .m_valid(up_valid), .m_ready(place_valid && m_wr_ready), .m_data(m_wr_data)
     );
 
-    vector_walker #(.AW(16)) u_walker (
+    vector_walker u_walker (
         .clk(clk), .rst(rst), .start(start), .cfg_upsample(upsample), .cfg_fold(fold),
         .cfg_n_b(s_instruction[14*16 +: 16]), .cfg_n_y(s_instruction[15*16 +: 16]),
         .cfg_n_x(s_instruction[16*16 +: 16]), .cfg_n_c(s_instruction[17*16 +: 16]),

@@ -3,12 +3,12 @@
 `default_nettype none
 
 module natural_access (
-    input  wire [15:0]  s_addr,
+    input  wire [19:0]  s_addr,
     input  wire [11:0]  s_y0,
     input  wire [11:0]  s_x0,
     input  wire [15:0]  s_chan,
     input  wire [1:0]   s_fold,
-    output wire [137:0] m_access
+    output wire [141:0] m_access
 );
     localparam [23:0] UNBOUNDED = 24'hffffff;   // width, height
 

@@ -8,9 +8,10 @@ module shared_buffer #(
     parameter GRID      = 8,
     parameter DW        = 16,
     parameter DEPTH     = 2048,
+    parameter ADDR_W    = 16,   // bits of addr that the users fill, 16 or 20
     parameter COLS      = 16,
     parameter COLS_LOG  = 4,
-    parameter ACCESS_W  = 138
+    parameter ACCESS_W  = 142
 ) (
     input  wire                    clk,
     input  wire                    rst,
@@ -35,8 +36,18 @@ module shared_buffer #(
 );
     localparam AW = $clog2(DEPTH);
 
+    generate
+        if (DEPTH > (1 << ADDR_W)) begin : g_illegal_depth
+            gradcore_illegal_parameter_DEPTH_beyond_the_addresses u_stop ();
+        end
+    endgenerate
+
     wire [ACCESS_W-1:0] rd = a_rd_valid ? a_rd_access : b_rd_access;
     wire [ACCESS_W-1:0] wr = a_wr_valid ? a_wr_access : b_wr_access;
+    wire [19:0]         rd_stride_y = {4'd0, rd[76 +: 16]};
+    wire [19:0]         rd_stride_x = {4'd0, rd[92 +: 16]};
+    wire [19:0]         wr_stride_y = {4'd0, wr[76 +: 16]};
+    wire [19:0]         wr_stride_x = {4'd0, wr[92 +: 16]};
     wire                rd_valid;
     wire                rd_user;
 
@@ -47,19 +58,19 @@ module shared_buffer #(
     operand_buffer #(.GRID(GRID), .DW(DW), .DEPTH(DEPTH), .USER_W(1), .CHANNEL_R(COLS/GRID)) u_buffer (
         .clk(clk), .rst(rst),
         .s_wr_valid(a_wr_valid || b_wr_valid),
-        .s_wr_addr(wr[0 +: AW]), .s_wr_y0(wr[16 +: 12]), .s_wr_x0(wr[28 +: 12]), .s_wr_dy(wr[40 +: 8]), .s_wr_dx(wr[48 +: 8]),
-        .s_wr_chan(wr[56 +: 16]), .s_wr_stride_y(wr[72 +: AW]), .s_wr_stride_x(wr[88 +: AW]), .s_wr_fold_a(wr[104 +: 2]),
-        .s_wr_fold_s(wr[106 +: 2]), .s_wr_rot_y(wr[108 +: 3]), .s_wr_rot_x(wr[111 +: 3]), .s_wr_height(wr[114 +: 12]), .s_wr_width(wr[126 +: 12]),
+        .s_wr_addr(wr[0 +: AW]), .s_wr_y0(wr[20 +: 12]), .s_wr_x0(wr[32 +: 12]), .s_wr_dy(wr[44 +: 8]), .s_wr_dx(wr[52 +: 8]),
+        .s_wr_chan(wr[60 +: 16]), .s_wr_stride_y(wr_stride_y[AW-1:0]), .s_wr_stride_x(wr_stride_x[AW-1:0]), .s_wr_fold_a(wr[108 +: 2]),
+        .s_wr_fold_s(wr[110 +: 2]), .s_wr_rot_y(wr[112 +: 3]), .s_wr_rot_x(wr[115 +: 3]), .s_wr_height(wr[118 +: 12]), .s_wr_width(wr[130 +: 12]),
         .s_wr_enable(a_wr_valid ? a_wr_enable : {(GRID*GRID){1'b1}}), .s_wr_data(a_wr_valid ? a_wr_data : b_wr_data),
         .s_rd_valid(a_rd_valid || b_rd_valid),
-        .s_rd_addr(rd[0 +: AW]), .s_rd_y0(rd[16 +: 12]), .s_rd_x0(rd[28 +: 12]), .s_rd_dy(rd[40 +: 8]), .s_rd_dx(rd[48 +: 8]),
-        .s_rd_chan(rd[56 +: 16]), .s_rd_stride_y(rd[72 +: AW]), .s_rd_stride_x(rd[88 +: AW]), .s_rd_fold_a(rd[104 +: 2]),
-        .s_rd_fold_s(rd[106 +: 2]), .s_rd_rot_y(rd[108 +: 3]), .s_rd_rot_x(rd[111 +: 3]), .s_rd_height(rd[114 +: 12]), .s_rd_width(rd[126 +: 12]),
+        .s_rd_addr(rd[0 +: AW]), .s_rd_y0(rd[20 +: 12]), .s_rd_x0(rd[32 +: 12]), .s_rd_dy(rd[44 +: 8]), .s_rd_dx(rd[52 +: 8]),
+        .s_rd_chan(rd[60 +: 16]), .s_rd_stride_y(rd_stride_y[AW-1:0]), .s_rd_stride_x(rd_stride_x[AW-1:0]), .s_rd_fold_a(rd[108 +: 2]),
+        .s_rd_fold_s(rd[110 +: 2]), .s_rd_rot_y(rd[112 +: 3]), .s_rd_rot_x(rd[115 +: 3]), .s_rd_height(rd[118 +: 12]), .s_rd_width(rd[130 +: 12]),
         .s_rd_channel(a_rd_valid && a_rd_channel), .s_rd_step(a_rd_step), .s_rd_channels(a_rd_channels), .s_rd_user(!a_rd_valid),
         .m_rd_valid(rd_valid), .m_rd_user(rd_user), .m_rd_data(m_rd_data)
     );
 
-    wire _unused = &{1'b0, rd, wr};
+    wire _unused = &{1'b0, rd, wr, rd_stride_y, rd_stride_x, wr_stride_y, wr_stride_x};
 endmodule
 
 `default_nettype wire

@@ -9,7 +9,7 @@ module store_engine #(
     parameter DW       = 16,
     parameter MEM_W    = 512,
     parameter ADDR_W   = 48,
-    parameter ACCESS_W = 138
+    parameter ACCESS_W = 142
 ) (
     input  wire                    clk,
     input  wire                    rst,
@@ -41,7 +41,7 @@ module store_engine #(
 
     wire        walk_valid;
     wire        walk_last;
-    wire [15:0] walk_addr;
+    wire [19:0] walk_addr;
     wire [11:0] walk_y0;
     wire [11:0] walk_x0;
     wire [15:0] walk_chan;
@@ -54,11 +54,11 @@ module store_engine #(
     wire                ask  = m_rd_valid && m_rd_ready;
     wire                used = word_valid && word_ready;
 
-    vector_walker #(.AW(16)) u_walker (
+    vector_walker u_walker (
         .clk(clk), .rst(rst), .start(start), .cfg_upsample(1'b0), .cfg_fold(fold),
         .cfg_n_b(s_instruction[14*16 +: 16]), .cfg_n_y(s_instruction[15*16 +: 16]),
         .cfg_n_x(s_instruction[16*16 +: 16]), .cfg_n_c(s_instruction[17*16 +: 16]),
-        .cfg_base(s_instruction[18*16 +: 16]), .cfg_stride_b(s_instruction[19*16 +: 16]),
+        .cfg_base({4'd0, s_instruction[18*16 +: 16]}), .cfg_stride_b(s_instruction[19*16 +: 16]),
         .cfg_stride_y(s_instruction[20*16 +: 16]), .cfg_stride_x(s_instruction[21*16 +: 16]),
         .cfg_stride_qy(16'd0), .cfg_stride_qx(16'd0),
         .m_valid(walk_valid), .m_ready(m_rd_ready && |credit_q),

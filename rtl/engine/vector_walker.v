@@ -5,9 +5,7 @@
 // m_last marks the end of the walk.
 `default_nettype none
 
-module vector_walker #(
-    parameter AW = 11   // bits of a vector address
-) (
+module vector_walker (
     input  wire           clk,
     input  wire           rst,
     input  wire           start,
@@ -17,15 +15,15 @@ module vector_walker #(
     input  wire [15:0]    cfg_n_y,
     input  wire [15:0]    cfg_n_x,
     input  wire [15:0]    cfg_n_c,
-    input  wire [AW-1:0]  cfg_base,
-    input  wire [AW-1:0]  cfg_stride_b,
-    input  wire [AW-1:0]  cfg_stride_y,
-    input  wire [AW-1:0]  cfg_stride_x,
-    input  wire [AW-1:0]  cfg_stride_qy,
-    input  wire [AW-1:0]  cfg_stride_qx,
+    input  wire [19:0]    cfg_base,
+    input  wire [15:0]    cfg_stride_b,
+    input  wire [15:0]    cfg_stride_y,
+    input  wire [15:0]    cfg_stride_x,
+    input  wire [15:0]    cfg_stride_qy,
+    input  wire [15:0]    cfg_stride_qx,
     output reg            m_valid,
     input  wire           m_ready,
-    output wire [AW-1:0]  m_addr,
+    output wire [19:0]    m_addr,
     output wire [11:0]    m_y0,
     output wire [11:0]    m_x0,
     output wire [15:0]    m_chan,
@@ -47,15 +45,15 @@ module vector_walker #(
         .advance(advance), .restart(restart), .at_first(loops_at_first_unused), .at_last(loops_at_last_unused), .last(m_last), .index(index)
     );
 
-    wire [6*AW-1:0] stride = {cfg_stride_qx, cfg_stride_qy, {{(AW-1){1'b0}}, 1'b1}, cfg_stride_x, cfg_stride_y, cfg_stride_b};
-    wire [AW-1:0]   term [0:5];
+    wire [6*16-1:0] stride = {cfg_stride_qx, cfg_stride_qy, 16'd1, cfg_stride_x, cfg_stride_y, cfg_stride_b};
+    wire [19:0]     term [0:5];
 
     genvar l;
     generate
         for (l = 0; l < 6; l = l + 1) begin : g_term
-            loop_term #(.W(AW)) u_term (
+            loop_term #(.W(20)) u_term (
                 .clk(clk), .start(start), .advance(advance[l]), .restart(restart[l]),
-                .stride(stride[l*AW +: AW]), .m_term(term[l])
+                .stride({4'd0, stride[l*16 +: 16]}), .m_term(term[l])
             );
         end
     endgenerate

@@ -66,8 +66,8 @@ module operand_buffer #(
         if (CHANNEL_R < 1 || CHANNEL_R > GRID || (CHANNEL_R & (CHANNEL_R-1)) != 0) begin : g_illegal_channel_r
             gradcore_illegal_parameter_CHANNEL_R_must_be_a_power_of_two_up_to_GRID u_stop ();
         end
-        if (DEPTH < 64 || DEPTH > 65536 || (DEPTH & (DEPTH-1)) != 0) begin : g_illegal_depth
-            gradcore_illegal_parameter_DEPTH_must_be_a_power_of_two_from_64_to_65536 u_stop ();
+        if (DEPTH < 64 || DEPTH > 1048576 || (DEPTH & (DEPTH-1)) != 0) begin : g_illegal_depth
+            gradcore_illegal_parameter_DEPTH_must_be_a_power_of_two_from_64_to_1048576 u_stop ();
         end
         if (DW < 1 || DW > 32) begin : g_illegal_dw
             gradcore_illegal_parameter_DW_must_be_1_to_32 u_stop ();

@@ -8,7 +8,7 @@ import pytest
 from tb.support.bench import Sink, cycles, reset, start
 from tb.support.runner import run
 
-WIDTH = 16
+WIDTH = 20
 FIELDS = ("addr", "y0", "x0", "chan", "last")
 
 
@@ -22,7 +22,7 @@ def walk(c):
 
 
 def random_walk():
-    c = {f"stride_{n}": random.getrandbits(WIDTH) for n in ("b", "y", "x", "qy", "qx")}
+    c = {f"stride_{n}": random.getrandbits(16) for n in ("b", "y", "x", "qy", "qx")}
     c |= {f"n_{n}": random.choice([1, 1, 2, random.randint(1, 5)]) for n in "byxc"}
     return c | {"base": random.getrandbits(WIDTH), "fold": random.randint(0, 3), "upsample": random.getrandbits(1)}
 
@@ -64,4 +64,4 @@ async def reset_ends_a_walk(dut):
 
 
 def test_vector_walker():
-    run("engine", "vector_walker", {"AW": WIDTH})
+    run("engine", "vector_walker")

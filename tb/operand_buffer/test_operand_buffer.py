@@ -162,8 +162,7 @@ async def fill(dut):
     buffer, depth = Buffer(dut), parameter("DEPTH")
     log, first = buffer.grid.bit_length() - 1, random.randrange(depth)
     folds = [random.randint(0, log) for _ in range(2)]
-    tensors = [Tensor(buffer.grid, folds[0], first, depth // 2)]
-    tensors.append(Tensor(buffer.grid, folds[1], first + tensors[0].size, depth // 2))
+    tensors = [Tensor(buffer.grid, fold, first + k * depth // 2, min(depth // 2, 128)) for k, fold in enumerate(folds)]
     dut._log.info("tensors %s", [(t.fold, t.data.shape) for t in tensors])
     for tensor in tensors:
         fold = random.randint(tensor.fold, log)
@@ -229,12 +228,12 @@ async def reset_drops_what_is_under_way_and_keeps_the_words(dut):
 
 @pytest.mark.parametrize("grid, width, rows", [(4, 1, 2), (4, 8, 1), (4, 16, 4), (4, 32, 2), (8, 1, 4), (8, 8, 8), (8, 11, 1), (8, 16, 2)])
 def test_operand_buffer(grid, width, rows):
-    parameters = {"GRID": grid, "DW": width, "DEPTH": 64 if grid == 4 else 256, "CHANNEL_R": rows, "USER_W": 1 if width == 1 else 3}
+    parameters = {"GRID": grid, "DW": width, "DEPTH": 64 if grid == 4 else 256 if width > 1 else 1 << 20, "CHANNEL_R": rows, "USER_W": 1 if width == 1 else 3}
     run("operand_buffer", "operand_buffer", parameters, sim="icarus" if grid == 4 else "verilator")
 
 
 @pytest.mark.parametrize("bad, text", [({"GRID": 5}, "GRID_must"), ({"GRID": 2, "CHANNEL_R": 1}, "GRID_must"), ({"CHANNEL_R": 3}, "CHANNEL_R_must"),
                                        ({"CHANNEL_R": 16}, "CHANNEL_R_must"), ({"DEPTH": 100}, "DEPTH_must"), ({"DEPTH": 32}, "DEPTH_must"),
-                                       ({"DEPTH": 131072}, "DEPTH_must"), ({"DW": 33}, "DW_must"), ({"DW": 0}, "DW_must")])
+                                       ({"DEPTH": 1 << 21}, "DEPTH_must"), ({"DW": 33}, "DW_must"), ({"DW": 0}, "DW_must")])
 def test_refuses(bad, text):
     expect_elaboration_error("operand_buffer", "operand_buffer", bad, text)

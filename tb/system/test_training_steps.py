@@ -5,21 +5,23 @@
 """
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from gradcore import compiler
 from gradcore.config import EngineConfig
-from gradcore.network import Dense, Network
+from gradcore.network import Conv, Dense, Network
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
-from tb.compiler.networks import fitting_network, train
+from tb.compiler.networks import fitting_network, train, train_on_machine
 
 SMALL = dict(act_depth=1024, wgt_depth=2048, grad_depth=2048, gate_depth=4096)
 ENGINES = {
     "8x8x16": EngineConfig(),
     "4x4x4-8bit": EngineConfig(grid=4, cols=4, data_width=8, mem_bytes=8, **SMALL),
-    "4x4x8": EngineConfig(grid=4, cols=8, data_width=16, mem_bytes=16, **SMALL),
+    "4x4x8": EngineConfig(grid=4, cols=8, data_width=16, mem_bytes=16, **SMALL | dict(gate_depth=1 << 20)),
     "4x4x16-11bit": EngineConfig(grid=4, cols=16, data_width=11, mem_bytes=32, **SMALL),
 }
 COUNT = int(os.environ.get("NETWORKS", "8"))
@@ -44,3 +46,25 @@ def test_dense_over_a_large_map_in_the_finest_fold():
     network = Network("large", (1, 40, 40), (Dense(2),), minibatch=16)
     with SimBackend(build_engine(config)[0], Memory(size=1 << 26)) as backend:
         train(backend, network, config, 1)
+
+
+@pytest.mark.parametrize("bit", [16, 17, 18, 19])
+def test_gates_beyond_16_bits(bit, monkeypatch):
+    """Gates of the first two layers and targets around address 2^bit, the others at the start of the buffer, where addresses that lose this
+    bit would meet them. Every user of the gate buffer is there: LOAD writes and reads it, COMPUTE writes and reads it."""
+    network = Network("gates", (2, 12, 12), (Conv(3, (3, 3), (1, 1)), Conv(5, (3, 3), (1, 1), pool=2), Conv(9, (3, 3), (1, 1)), Dense(6)), minibatch=5)
+    plan = compiler.memory_map
+
+    def spread(*arguments):
+        memory = plan(*arguments)
+        low = memory.gate[2][0]
+        assert memory.gate[3] is None and low > 20
+        high = (1 << bit) - 20
+        gate = [(high + memory.gate[0][0], memory.gate[0][1]), (high + memory.gate[1][0], memory.gate[1][1]), (0, memory.gate[2][1]), None]
+        return replace(memory, gate=tuple(gate), target_gate=high + low)
+
+    monkeypatch.setattr(compiler, "memory_map", spread)
+    config = ENGINES["4x4x8"]
+    train_on_machine(network, config, bit)
+    with SimBackend(build_engine(config)[0], Memory(size=1 << 26, seed=bit)) as backend:
+        train(backend, network, config, bit)

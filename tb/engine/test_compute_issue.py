@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+import random
+
+import cocotb
+import numpy as np
+import pytest
+
+from gradcore.isa import BP, FP, WU, Opcode, assemble, instruction
+from gradcore.lower import compute_cycles
+from tb.support.bench import cycles, start
+from tb.support.runner import parameter, run
+
+
+def random_compute(cols):
+    mode = random.choice([FP, BP, WU])
+    small = {name: random.randint(1, 3) for name in ("n_rg", "n_g", "n_by", "n_bx", "n_ky", "n_kx")}
+    return instruction(Opcode.COMPUTE, mode=mode, bias=mode != BP and random.getrandbits(1), n_c=random.randint(1, 2 * cols),
+                       n_last=random.randint(1, cols), **small)
+
+
+async def issue(dut, instr):
+    """One instruction: (what each of its cycles did, passes that ended)."""
+    word = int.from_bytes(np.asarray(assemble([instr])).tobytes(), "little")
+    dut.s_instruction.value = word
+    dut.start.value = 1
+    await cycles(dut, 1)
+    dut.start.value = 0
+    log = []
+    while not log or not log[-1][0]:
+        log.append(tuple(int(s.value) for s in (dut.m_done, dut.m_pass, dut.m_pass_columns, dut.m_pass_sum, dut.sts_step, dut.sts_pad)))
+        await cycles(dut, 1)
+    return log
+
+
+@cocotb.test()
+async def passes_leave_room_for_the_columns_of_the_one_before(dut):
+    """Also across instructions, and not more room than that; every step of an instruction is issued once."""
+    cols = parameter("COLS")
+    await start(dut, start=0, s_instruction=0)
+    clock, free, short = 0, 0, 0
+    for _ in range(60):
+        instr = random_compute(cols)
+        log = await issue(dut, instr)
+        assert sum(step for *_, step, _ in log) == compute_cycles(instr, cols)[1]
+        for _, ended, columns, sum_column, step, pad in log:
+            assert step != pad
+            assert not pad or clock < free, "padding without need"
+            if ended:
+                assert clock >= free, f"the columns of the pass before are out in cycle {free}, this one ends in {clock}"
+                short += clock == free
+                free = clock + (cols + 1 if sum_column else columns)
+            clock += 1
+        clock += 1      # the cycle of `start`
+    assert short, "no pass was as short as it may be"
+
+
+@pytest.mark.parametrize("cols", [4, 8, 16, 32, 64])
+def test_compute_issue(cols):
+    run("engine", "compute_issue", {"COLS": cols, "COLS_LOG": cols.bit_length() - 1})
