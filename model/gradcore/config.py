@@ -8,11 +8,11 @@ LEGAL = {
     "cols": (4, 8, 16, 32, 64),
     "data_width": tuple(range(8, 17)),
     "mem_bytes": (8, 16, 32, 64),
-    "act_depth": tuple(1 << n for n in range(4, 17)),
+    "act_depth": tuple(1 << n for n in range(6, 17)),
     "wgt_depth": tuple(1 << n for n in range(4, 17)),
     "grad_depth": tuple(1 << n for n in range(4, 17)),
-    "gate_depth": tuple(1 << n for n in range(4, 21)),
-    "acc_width": tuple(range(20, 49)),
+    "gate_depth": tuple(1 << n for n in range(6, 21)),
+    "acc_width": tuple(range(24, 49)),      # and at least 2 * data_width + 4
 }
 
 
@@ -41,6 +41,8 @@ class EngineConfig:
                 raise ValueError(f"{item.name} is {value}, not one of {', '.join(map(str, legal))}")
         if not self.grid <= self.cols <= self.lanes:
             raise ValueError(f"cols is {self.cols}, not {self.grid}..{self.lanes} (grid {self.grid})")
+        if self.acc_width < 2 * self.data_width + 4:
+            raise ValueError(f"acc_width is {self.acc_width}, not {2 * self.data_width + 4}..48 (data_width {self.data_width})")
 
     @property
     def lanes(self) -> int:

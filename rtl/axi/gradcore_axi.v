@@ -8,7 +8,7 @@ module gradcore_axi #(
     parameter GRID       = 8,      // 4 or 8: GRID x GRID lanes
     parameter COLS       = 16,     // columns: GRID, 2 GRID .. GRID*GRID
     parameter DW         = 16,     // bits of a data word, 8..16
-    parameter ACC_W      = 48,     // bits of a sum
+    parameter ACC_W      = 48,     // bits of a sum, 2*DW+4 (24 at least) to 48
     parameter MEM_W      = 512,    // bits of a memory beat, 64..512
     parameter ADDR_W     = 48,     // bits of a byte address, 33..48
     parameter ACT_DEPTH  = 2048,   // vectors in each operand buffer

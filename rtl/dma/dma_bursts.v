@@ -2,7 +2,7 @@
 // Cuts a strided transfer into bursts: n2 times n1 runs of run_beats contiguous beats, the runs stride1 bytes apart, the groups stride2;
 // a burst never crosses 4 KiB and has at most MAX_BURST beats. One burst every two cycles. A descriptor with
 // run_beats, n1 or n2 of zero is a transfer of nothing: it is taken and gives no burst. Addresses and strides are multiples of a
-// beat. m_last marks the last burst of a descriptor. The next descriptor is taken once that burst has left.
+// beat. m_last marks the last burst of a descriptor. The next descriptor is taken from the cycle on in which that burst is shown.
 `default_nettype none
 
 module dma_bursts #(
@@ -32,6 +32,12 @@ module dma_bursts #(
     localparam [31:0]       LIMIT = MAX_BURST[31:0];
 
     generate
+        if (ADDR_W < 33 || ADDR_W > 64) begin : g_illegal_addr_w
+            gradcore_illegal_parameter_ADDR_W_must_be_33_to_64 u_stop ();
+        end
+        if (MEM_W < 64 || MEM_W > 512 || (MEM_W & (MEM_W-1)) != 0) begin : g_illegal_mem_w
+            gradcore_illegal_parameter_MEM_W_must_be_a_power_of_two_from_64_to_512 u_stop ();
+        end
         if (MAX_BURST < 1 || MAX_BURST > 256 || (MAX_BURST & (MAX_BURST-1)) != 0) begin : g_illegal_burst
             gradcore_illegal_parameter_MAX_BURST_must_be_a_power_of_two_up_to_256 u_stop ();
         end

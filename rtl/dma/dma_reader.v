@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads strided transfers from the native memory port into a stream of beats. A burst is only requested when the FIFO has room for
-// all of it, so read data are never refused; with DEPTH of at least bandwidth x latency the stream runs at the full rate of the
-// port. Descriptors follow each other without waiting for data. Rules of the transfer: dma_bursts; of the port: doc/streams.md.
+// all of it, so read data are never refused; while DEPTH - MAX_BURST covers the memory's latency, the stream runs at one beat per
+// cycle. Descriptors follow each other without waiting for data. Rules of the transfer: dma_bursts; of the port: doc/streams.md.
 `default_nettype none
 
 module dma_reader #(

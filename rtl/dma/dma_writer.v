@@ -37,6 +37,9 @@ module dma_writer #(
     input  wire               s_wrsp_valid
 );
     generate
+        if (DEPTH > 32768) begin : g_illegal_size
+            gradcore_illegal_parameter_DEPTH_above_32768 u_stop ();
+        end
         if (MAX_BURST > DEPTH) begin : g_illegal_depth
             gradcore_illegal_parameter_MAX_BURST_above_DEPTH u_stop ();
         end

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shares one native memory port between READERS read and WRITERS write clients. A request goes to the lowest waiting client number;
 // starvation is bounded by the clients' own credits. Read data return in the order of the requests, to the client that
-// asked; a write grant is held until the burst's last beat. One request and one beat per cycle on each side; requests
-// reach the port without delay. At most DEPTH bursts wait for data or responses on each side.
+// asked; a write grant is held until the burst's last beat. One read request and one beat per cycle; a write burst of n beats takes
+// n + 1 cycles. Requests reach the port without delay. At most DEPTH bursts wait for data or responses on each side.
 `default_nettype none
 
 module mem_arbiter #(
@@ -49,6 +49,15 @@ module mem_arbiter #(
     output wire                       m_wdat_last,
     input  wire                       s_wrsp_valid
 );
+    generate
+        if (READERS < 1 || WRITERS < 1) begin : g_illegal_clients
+            gradcore_illegal_parameter_READERS_or_WRITERS_below_1 u_stop ();
+        end
+        if (MEM_W < 64 || MEM_W > 512 || (MEM_W & (MEM_W-1)) != 0) begin : g_illegal_mem_w
+            gradcore_illegal_parameter_MEM_W_must_be_a_power_of_two_from_64_to_512 u_stop ();
+        end
+    endgenerate
+
     wire [READERS*(ADDR_W+8)-1:0] r_flat;
     wire [WRITERS*(ADDR_W+8)-1:0] w_flat;
     wire [WRITERS*(MEM_W+MEM_W/8+1)-1:0] d_flat;

@@ -51,7 +51,7 @@ module control #(
     input  wire [63:0]         s_loss,
     input  wire                s_read_beat,
     input  wire                s_write_beat,
-    output wire [4:0]          sts_busy
+    output wire [4:0]          sts_active
 );
     localparam ENGINES    = 5;
     localparam PRODUCERS  = 6;
@@ -123,6 +123,7 @@ module control #(
     wire [ENGINES*PRODUCERS-1:0] take;
     wire [ENGINES*PRODUCERS-1:0] waits;
     wire [ENGINES-1:0]           idle;
+    wire [ENGINES-1:0]           busy;
 
     genvar e;
     generate
@@ -142,7 +143,7 @@ module control #(
                 .clk(clk), .rst(rst), .s_valid(head_valid && room), .s_ready(head_ready), .s_instruction(head),
                 .s_available(available[e*PRODUCERS +: PRODUCERS]), .m_take(take[e*PRODUCERS +: PRODUCERS]),
                 .m_start(m_start[e]), .m_instruction(m_instruction[e*1024 +: 1024]), .s_done(s_done[e]),
-                .sts_busy(sts_busy[e]), .sts_waits(waits[e*PRODUCERS +: PRODUCERS]), .sts_idle(idle[e])
+                .sts_active(sts_active[e]), .sts_busy(busy[e]), .sts_waits(waits[e*PRODUCERS +: PRODUCERS]), .sts_idle(idle[e])
             );
         end
     endgenerate
@@ -183,10 +184,10 @@ module control #(
     // ---- Counters: per engine busy, waiting for each producer, idle; they sum to the cycles
     wire [COUNTERS-1:0] events;
     assign events[7:0]   = {5'd0, s_write_beat, s_read_beat, 1'b1};
-    assign events[50:48] = {sts_busy[COMPUTE] && !s_step && !s_pad, sts_busy[COMPUTE] && s_pad, sts_busy[COMPUTE] && s_step};
+    assign events[50:48] = {busy[COMPUTE] && !s_step && !s_pad, busy[COMPUTE] && s_pad, busy[COMPUTE] && s_step};
     generate
         for (e = 0; e < ENGINES; e = e + 1) begin : g_events
-            assign events[8+8*e +: 8] = {idle[e], waits[e*PRODUCERS +: PRODUCERS], sts_busy[e]};
+            assign events[8+8*e +: 8] = {idle[e], waits[e*PRODUCERS +: PRODUCERS], busy[e]};
         end
     endgenerate
     counters #(.N(COUNTERS)) u_counters (

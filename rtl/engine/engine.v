@@ -8,7 +8,7 @@ module engine #(
     parameter GRID       = 8,      // 4 or 8: GRID x GRID lanes
     parameter COLS       = 16,     // columns: GRID, 2 GRID .. GRID*GRID
     parameter DW         = 16,     // bits of a data word, 8..16
-    parameter ACC_W      = 48,     // bits of a sum
+    parameter ACC_W      = 48,     // bits of a sum, 2*DW+4 (24 at least) to 48
     parameter MEM_W      = 512,    // bits of a memory beat, 64..512
     parameter ADDR_W     = 48,     // bits of a byte address, 33..48
     parameter ACT_DEPTH  = 2048,   // vectors in each operand buffer
@@ -54,8 +54,8 @@ module engine #(
         if (DW < 8 || DW > 16) begin : g_illegal_dw
             gradcore_illegal_parameter_DW_must_be_8_to_16 u_stop ();
         end
-        if (MEM_W < 64 || MEM_W > 512 || (MEM_W & (MEM_W-1)) != 0) begin : g_illegal_mem_w
-            gradcore_illegal_parameter_MEM_W_must_be_a_power_of_two_from_64_to_512 u_stop ();
+        if (WGT_DEPTH > 65536 || GRAD_DEPTH > 65536) begin : g_illegal_depth
+            gradcore_illegal_parameter_WGT_DEPTH_or_GRAD_DEPTH_above_65536 u_stop ();
         end
         if (ADDR_W < 33 || ADDR_W > 48) begin : g_illegal_addr_w
             gradcore_illegal_parameter_ADDR_W_must_be_33_to_48 u_stop ();
@@ -134,7 +134,7 @@ module engine #(
         .m_start(starts), .m_instruction(instruction), .s_done(done), .s_compute_room(compute_room),
         .s_read(read_done), .s_read_signal(read_signal), .s_written(written), .s_written_signal(written_signal),
         .s_step(step), .s_pad(pad), .s_overflow(overflow), .s_loss(loss), .s_read_beat(s_rdat_valid), .s_write_beat(m_wdat_valid && m_wdat_ready),
-        .sts_busy(sts_active)
+        .sts_active(sts_active)
     );
 
     // ---- Load engine

@@ -19,7 +19,8 @@ module instruction_gate #(
     output reg                  m_start,
     output reg  [INSTR_W-1:0]   m_instruction,
     input  wire                 s_done,
-    output wire                 sts_busy,
+    output wire                 sts_active,   // m_instruction is being executed: from m_start to s_done
+    output wire                 sts_busy,     // the same, and the cycle in which its tokens are taken
     output wire [PRODUCERS-1:0] sts_waits,
     output wire                 sts_idle
 );
@@ -40,6 +41,7 @@ module instruction_gate #(
 
     assign s_ready   = !busy_q && ~(|missing);
     assign m_take    = go ? wanted : {PRODUCERS{1'b0}};
+    assign sts_active = busy_q;
     assign sts_busy  = busy_q || go;
     assign sts_waits = (s_valid && !busy_q) ? missing & (~missing + {{(PRODUCERS-1){1'b0}}, 1'b1}) : {PRODUCERS{1'b0}};
     assign sts_idle  = !busy_q && !s_valid;

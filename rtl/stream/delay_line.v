@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Delays a word by CYCLES clock cycles (0: a wire). Free running, no reset: whoever needs a known start
-// delays a valid bit through `clear`, which empties the line in one cycle.
+// Delays a word by CYCLES clock cycles (0: a wire). Free running, no reset: a line of valid bits is emptied in one cycle by
+// `clear`, one of data ties it low.
 `default_nettype none
 
 module delay_line #(
@@ -14,6 +14,12 @@ module delay_line #(
 );
     genvar i;
     generate
+        if (W < 1) begin : g_illegal_width
+            gradcore_illegal_parameter_W_below_1 u_stop ();
+        end
+        if (CYCLES < 0) begin : g_illegal_cycles
+            gradcore_illegal_parameter_CYCLES_below_0 u_stop ();
+        end
         if (CYCLES == 0) begin : g_wire
             assign m_data = s_data;
             wire _unused = &{1'b0, clk, clear};

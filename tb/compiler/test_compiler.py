@@ -104,13 +104,13 @@ def test_a_lost_signal_is_a_named_deadlock():
         Machine(SMALL, memory).run(program, bases)
 
 
-@pytest.mark.parametrize("depth, quantity", [("act_depth", "operand buffer"), ("wgt_depth", "weight rows"), ("grad_depth", "gradient rows"),
-                                             ("gate_depth", "gate vectors")])
-def test_refuses_what_does_not_fit(depth, quantity):
-    small = EngineConfig(grid=4, cols=4, mem_bytes=16, **{depth: 16})
-    with pytest.raises(CompileError, match=rf"layer '\w+': .*{quantity}.* is \d+, limit 16") as caught:
+@pytest.mark.parametrize("depth, limit, quantity", [("act_depth", 64, "operand buffer"), ("wgt_depth", 16, "weight rows"),
+                                                    ("grad_depth", 16, "gradient rows"), ("gate_depth", 64, "gate vectors")])
+def test_refuses_what_does_not_fit(depth, limit, quantity):
+    small = EngineConfig(grid=4, cols=4, mem_bytes=16, **{depth: limit})
+    with pytest.raises(CompileError, match=rf"layer '\w+': .*{quantity}.* is \d+, limit {limit}") as caught:
         compile_network(NET, small)
-    assert caught.value.limit == 16 and caught.value.need > 16 and caught.value.layer
+    assert caught.value.limit == limit and caught.value.need > limit and caught.value.layer
 
 
 def test_refuses_other_widths_and_minibatches():
@@ -119,7 +119,7 @@ def test_refuses_other_widths_and_minibatches():
     with pytest.raises(CompileError, match="minibatch"):
         compile_network(NET, EngineConfig(), 6)
     with pytest.raises(CompileError, match="largest sum"):
-        compile_network(NET, EngineConfig(acc_width=32))
+        compile_network(NET, EngineConfig(acc_width=36))
 
 
 def test_tight_buffers_make_folds_coarser():

@@ -2,6 +2,7 @@
 """A memory behind the native port (doc/streams.md) with random latency and stalls, and the bursts that a descriptor means."""
 
 import random
+from collections import deque
 
 import cocotb
 from cocotb.triggers import ReadOnly
@@ -17,6 +18,11 @@ def runs(addr, run_beats, n1, stride1, n2, stride2):
 def words(descriptor):
     """A descriptor as the payload of its stream."""
     return dict(zip(("addr", "run_beats", "n1", "stride1", "n2", "stride2"), descriptor, strict=True))
+
+
+def transfer(addr=0, run_beats=1, n1=1, stride1=0, n2=1, stride2=0):
+    """A descriptor of one beat where nothing else is said."""
+    return addr, run_beats, n1, stride1, n2, stride2
 
 
 def addresses(descriptor, beat):
@@ -43,68 +49,95 @@ def random_descriptor(beat, most=200):
 
 
 class Memory:
-    """Serves `dut`'s native port; `data` maps beat addresses to words. Checks the port's rules."""
+    """Serves `dut`'s native port and checks its rules; forgets what is under way when `dut` is reset.
 
-    def __init__(self, dut, beat, stall=0.0, latency=20):
-        self.dut, self.beat, self.stall, self.latency = dut, beat, stall, latency
-        self.data, self.reads, self.writes = {}, [], []
-        for name in ("s_rdat_valid", "s_wrsp_valid"):
-            if hasattr(dut, name):
-                getattr(dut, name).value = 0
-        if hasattr(dut, "m_rreq_valid"):
-            self.tasks = [cocotb.start_soon(self._read())]
-        if hasattr(dut, "m_wreq_valid"):
-            cocotb.start_soon(self._write())
+    `latency` (a number or least and most): cycles from a request to its first beat, from the last beat to the response. `stall`: chance that a
+    request or a write beat has to wait; `gap`: of a pause before a read beat. `data` maps beat addresses to words; `reads` and `writes` are the
+    bursts (address, beats - 1), `read_times` and `write_times` the cycles in which they were taken.
+    """
+
+    def __init__(self, dut, beat, stall=0.0, latency=20, gap=None):
+        self.dut, self.beat, self.stall, self.gap = dut, beat, stall, stall if gap is None else gap
+        self.latency = (latency, latency) if isinstance(latency, int) else latency
+        self.data, self.reads, self.writes, self.read_times, self.write_times = {}, [], [], [], []
+        for name, serve in (("rreq", self._read), ("wreq", self._write)):
+            if hasattr(dut, f"m_{name}_valid"):
+                cocotb.start_soon(serve())
 
     def word(self, addr):
         return self.data.setdefault(addr, random.getrandbits(8 * self.beat))
 
-    def _check(self, addr, length):
+    def write(self, addr, data, strb):
+        mask = sum(0xFF << 8 * i for i in range(self.beat) if strb >> i & 1)
+        self.data[addr] = self.word(addr) & ~mask | data & mask
+
+    def _request(self, kind, held):
+        """The request (address, beats - 1) that is shown, None without one; it must stay as it is until it is taken."""
+        if not getattr(self.dut, f"m_{kind}_valid").value:
+            assert held is None, f"m_{kind}_valid fell while stalled"
+            return None
+        addr, length = (int(getattr(self.dut, f"m_{kind}_{name}").value) for name in ("addr", "len"))
+        assert held in (None, (addr, length)), f"m_{kind} changed while stalled"
         assert addr % self.beat == 0 and addr // 4096 == (addr + (length + 1) * self.beat - 1) // 4096, "burst crosses 4 KiB"
+        return addr, length
 
     async def _read(self):
-        dut, queue, now = self.dut, [], 0
+        dut, queue, held, now = self.dut, deque(), None, 0
         while True:
-            dut.m_rreq_ready.value = int(random.random() >= self.stall)
-            send = bool(queue) and queue[0][0] <= now and random.random() >= self.stall
-            dut.s_rdat_valid.value = int(send)
-            if send:
-                _, addr, last = queue[0]
-                dut.s_rdat_data.value = self.word(addr)
-                if hasattr(dut, "s_rdat_last"):
-                    dut.s_rdat_last.value = int(last)
+            ready, send = random.random() >= self.stall, bool(queue) and queue[0][0] <= now and random.random() >= self.gap
+            dut.m_rreq_ready.value, dut.s_rdat_valid.value = int(ready), int(send)
+            dut.s_rdat_data.value = self.word(queue[0][1]) if send else random.getrandbits(8 * self.beat)
+            if hasattr(dut, "s_rdat_last"):
+                dut.s_rdat_last.value = int(send and queue[0][2])
             await ReadOnly()
             if send:
-                queue.pop(0)
-            if dut.m_rreq_valid.value and dut.m_rreq_ready.value:
-                addr, length = int(dut.m_rreq_addr.value), int(dut.m_rreq_len.value)
-                self._check(addr, length)
-                self.reads.append((addr, length))
-                queue += [(now + self.latency, addr + i * self.beat, i == length) for i in range(length + 1)]
+                queue.popleft()
+            if dut.rst.value:
+                queue.clear()
+                held = None
+            else:
+                held = self._request("rreq", held)
+                if held and ready:
+                    (addr, length), held = held, None
+                    self.reads.append((addr, length))
+                    self.read_times.append(now)
+                    due = now + random.randint(*self.latency)
+                    queue.extend((due, addr + i * self.beat, i == length) for i in range(length + 1))
             now += 1
             await cycles(dut, 1)
 
     async def _write(self):
-        dut, queue, answers, now = self.dut, [], [], 0
+        dut, queue, answers, held, held_beat, now = self.dut, deque(), deque(), None, None, 0
+        burst = []      # beats of the present burst
         while True:
-            dut.m_wreq_ready.value = int(random.random() >= self.stall)
-            dut.m_wdat_ready.value = int(bool(queue) and random.random() >= self.stall)
-            answer = bool(answers) and answers[0] <= now
-            dut.s_wrsp_valid.value = int(answer)
-            if answer:
-                answers.pop(0)
+            ready, take, answer = random.random() >= self.stall, random.random() >= self.stall, bool(answers) and answers[0][0] <= now
+            dut.m_wreq_ready.value, dut.m_wdat_ready.value, dut.s_wrsp_valid.value = int(ready), int(take), int(answer)
             await ReadOnly()
-            if dut.m_wdat_valid.value and dut.m_wdat_ready.value:
-                addr, last = queue.pop(0)
-                assert int(dut.m_wdat_strb.value) == (1 << self.beat) - 1
-                assert bool(dut.m_wdat_last.value) == last
-                self.data[addr] = int(dut.m_wdat_data.value)
-                if last:
-                    answers.append(now + self.latency)
-            if dut.m_wreq_valid.value and dut.m_wreq_ready.value:
-                addr, length = int(dut.m_wreq_addr.value), int(dut.m_wreq_len.value)
-                self._check(addr, length)
-                self.writes.append((addr, length))
-                queue += [(addr + i * self.beat, i == length) for i in range(length + 1)]
+            if answer:      # not earlier: whoever does not wait for the response does not find the data
+                for beat in answers.popleft()[1]:
+                    self.write(*beat)
+            if dut.rst.value:
+                queue.clear()
+                answers.clear()
+                burst = []
+                held = held_beat = None
+            else:
+                shown = bool(dut.m_wdat_valid.value)
+                beat = (int(dut.m_wdat_data.value), int(dut.m_wdat_strb.value), bool(dut.m_wdat_last.value)) if shown else None
+                assert held_beat in (None, beat), "m_wdat changed or fell while stalled"
+                held_beat = None if take else beat
+                if shown and take:
+                    addr, last = queue.popleft()
+                    burst.append((addr, *beat[:2]))
+                    assert beat[2] == last, "m_wdat_last"
+                    if last:
+                        answers.append((now + random.randint(*self.latency), burst))
+                        burst = []
+                held = self._request("wreq", held)
+                if held and ready:
+                    (addr, length), held = held, None
+                    self.writes.append((addr, length))
+                    self.write_times.append(now)
+                    queue.extend((addr + i * self.beat, i == length) for i in range(length + 1))
             now += 1
             await cycles(dut, 1)

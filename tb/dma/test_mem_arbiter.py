@@ -1,106 +1,216 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random clients on both sides; the memory answers with a word that names the address, so a wrong owner shows."""
+"""Several clients on one memory: priority, held grants, order of data and responses, nothing lost."""
 
 import random
+from collections import deque
 
 import cocotb
+import numpy as np
 import pytest
-from cocotb.triggers import Timer
+from cocotb.triggers import ReadOnly
 
 from tb.dma.memory import Memory
-from tb.support.bench import cycles, start
-from tb.support.runner import parameter, run
+from tb.support.bench import cycles, reset, start
+from tb.support.bits import pack
+from tb.support.runner import expect_elaboration_error, parameter, run
 
 
-class Clients:
-    """Drives all clients of the arbiter, one cycle at a time, and keeps what each has asked for and got."""
+class Client:
+    """One read or write client: bursts still to ask for, the one shown, and what has come back."""
 
-    def __init__(self, dut):
-        self.dut, self.beat = dut, parameter("MEM_W") // 8
-        self.readers, self.writers = parameter("READERS"), parameter("WRITERS")
-        self.asked = [[] for _ in range(self.readers)]      # addresses of beats still to come
-        self.got = [[] for _ in range(self.readers)]
-        self.ask = [None] * self.readers
-        self.want = [None] * self.writers                   # (address, beats) being requested
-        self.data = [[] for _ in range(self.writers)]       # beats of granted bursts: (word, last)
-        self.open = [0] * self.writers
-        self.written = []
+    def __init__(self, bursts, beat, early=False):
+        self.todo, self.shown, self.beat, self.early = deque(bursts), False, beat, early
+        self.data = deque((addr + i * beat, i == n - 1) for addr, n in bursts for i in range(n))
+        self.open, self.answers, self.word = 0, 0, None      # beats granted but not sent; responses; (data, strb) shown
 
-    def request(self, client):
-        beats = random.randint(1, 8)
-        base = (random.randrange(64) * 4096) + self.beat * random.randrange(4096 // self.beat - beats)
-        return base + (client << 24), beats
+    def offer(self, pause):
+        self.shown = bool(self.todo) and (self.shown or random.random() >= pause)
+        return self.shown
 
-    def drive(self, busy):
-        dut, b = self.dut, self.beat
-        for i in range(self.readers):
-            if self.ask[i] is None and busy and random.random() < 0.4:
-                self.ask[i] = self.request(i)
-        for i in range(self.writers):
-            if self.want[i] is None and not self.data[i] and busy and random.random() < 0.4:
-                self.want[i] = self.request(8 + i)
-        offers = [bool(d) and random.random() < 0.7 for d in self.data]
-        aw = parameter("ADDR_W")
-        dut.s_rreq_valid.value = sum((a is not None) << i for i, a in enumerate(self.ask))
-        dut.s_rreq_addr.value = sum(a[0] << aw * i for i, a in enumerate(self.ask) if a)
-        dut.s_rreq_len.value = sum(a[1] - 1 << 8 * i for i, a in enumerate(self.ask) if a)
-        dut.s_wreq_valid.value = sum((w is not None) << i for i, w in enumerate(self.want))
-        dut.s_wreq_addr.value = sum(w[0] << aw * i for i, w in enumerate(self.want) if w)
-        dut.s_wreq_len.value = sum(w[1] - 1 << 8 * i for i, w in enumerate(self.want) if w)
-        # An offered word stays until it is taken.
-        self.offered = [o or (bool(d) and was) for o, d, was in zip(offers, self.data, getattr(self, "held", offers))]
-        dut.s_wdat_valid.value = sum(o << i for i, o in enumerate(self.offered))
-        dut.s_wdat_data.value = sum(d[0][0] << 8 * b * i for i, (d, o) in enumerate(zip(self.data, self.offered)) if o)
-        dut.s_wdat_last.value = sum(int(d[0][1]) << i for i, (d, o) in enumerate(zip(self.data, self.offered)) if o)
-        dut.s_wdat_strb.value = (1 << b * self.writers) - 1
 
-    def look(self):
-        """After the inputs have settled: who was served."""
-        dut = self.dut
-        ready, back = int(dut.s_rreq_ready.value), int(dut.m_rdat_valid.value)
-        assert back & (back - 1) == 0
-        for i in range(self.readers):
-            if back >> i & 1:
-                self.got[i].append(int(dut.m_rdat_data.value))
-            if self.ask[i] and ready >> i & 1:
-                self.asked[i] += [self.ask[i][0] + k * self.beat for k in range(self.ask[i][1])]
-                self.ask[i] = None
-        taken, granted, answered = (int(x.value) for x in (dut.s_wdat_ready, dut.s_wreq_ready, dut.m_wrsp_valid))
-        self.held = list(self.offered)
-        for i in range(self.writers):
-            if self.offered[i] and taken >> i & 1:
-                self.data[i].pop(0)
-                self.held[i] = False
-            if answered >> i & 1:
-                self.open[i] -= 1
-                assert self.open[i] >= 0, "a response went to a writer that had nothing open"
-            if self.want[i] and granted >> i & 1:
-                addr, beats = self.want[i]
-                words = [random.getrandbits(8 * self.beat) for _ in range(beats)]
-                self.written += [(addr + k * self.beat, w) for k, w in enumerate(words)]
-                self.data[i] = [(w, k == beats - 1) for k, w in enumerate(words)]
-                self.open[i] += 1
-                self.want[i] = None
+class Port:
+    """One side of the arbiter: shows that a free port goes to the lowest client and that a stalled choice stays."""
+
+    def __init__(self, dut, kind, clients):
+        self.dut, self.kind, self.clients, self.held, self.order = dut, kind, clients, None, []
+
+    def drive(self, pause):
+        addr_w = parameter("ADDR_W")
+        valid = [c.offer(pause) for c in self.clients]
+        heads = [c.todo[0] if v else (random.getrandbits(addr_w), random.randint(1, 256)) for c, v in zip(self.clients, valid)]
+        getattr(self.dut, f"s_{self.kind}_valid").value = pack(valid, 1)
+        getattr(self.dut, f"s_{self.kind}_addr").value = pack(np.array([a for a, _ in heads], object), addr_w)
+        getattr(self.dut, f"s_{self.kind}_len").value = pack([n - 1 for _, n in heads], 8)
+        self.waiting = [i for i, v in enumerate(valid) if v]
+
+    def sample(self, blocked):
+        """After ReadOnly; `blocked`: no request may be shown. Returns the client that was granted, else None."""
+        shown = bool(getattr(self.dut, f"m_{self.kind}_valid").value)
+        ready = int(getattr(self.dut, f"s_{self.kind}_ready").value)
+        assert shown == (bool(self.waiting) and not blocked)
+        if not shown:
+            assert not any(ready >> i & 1 for i in self.waiting)
+            return None
+        pick = self.waiting[0] if self.held is None else self.held
+        addr, beats = self.clients[pick].todo[0]
+        assert int(getattr(self.dut, f"m_{self.kind}_addr").value) == addr
+        assert int(getattr(self.dut, f"m_{self.kind}_len").value) == beats - 1
+        taken = bool(getattr(self.dut, f"m_{self.kind}_ready").value)
+        assert ready == (1 << pick if taken else 0)
+        self.held = None if taken else pick
+        if not taken:
+            return None
+        self.clients[pick].todo.popleft()
+        self.clients[pick].shown = False
+        self.order.append((pick, beats))
+        return pick
+
+
+def bursts(count, beat, region):
+    """Legal bursts (address, beats) in a region of their own."""
+    page, result = 4096 // beat, []
+    for _ in range(count):
+        first = random.randrange(page)
+        result.append(((region << 24) + random.randrange(64) * 4096 + first * beat,
+                       random.randint(1, min(page - first, random.choice([1, 4, 16])))))
+    return result
+
+
+class Bench:
+    """All clients, cycle by cycle."""
+
+    def __init__(self, dut, count, memory, pause=0.0):
+        self.dut, self.memory, self.pause, self.beat = dut, memory, pause, parameter("MEM_W") // 8
+        self.readers = [Client(bursts(count, self.beat, i), self.beat) for i in range(parameter("READERS"))]
+        self.writers = [Client(bursts(count, self.beat, 64 + i), self.beat) for i in range(parameter("WRITERS"))]
+        self.reads, self.writes = Port(dut, "rreq", self.readers), Port(dut, "wreq", self.writers)
+        self.reading, self.answering, self.writing = deque(), deque(), None
+        self.expected = {}
+
+    async def cycle(self):
+        dut, width, depth = self.dut, parameter("MEM_W"), parameter("DEPTH")
+        self.reads.drive(self.pause)
+        self.writes.drive(self.pause)
+        for c in self.writers:
+            # A client may show its data before its request has been granted; they wait.
+            if c.word is None and c.data and (c.open or random.random() < 0.3) and random.random() >= self.pause:
+                c.word = random.getrandbits(width), random.getrandbits(width // 8)
+        words = [c.word or (random.getrandbits(width), random.getrandbits(width // 8)) for c in self.writers]
+        dut.s_wdat_valid.value = pack([c.word is not None for c in self.writers], 1)
+        dut.s_wdat_data.value = pack(np.array([w for w, _ in words], object), width)
+        dut.s_wdat_strb.value = pack(np.array([b for _, b in words], object), width // 8)
+        dut.s_wdat_last.value = pack([bool(c.data) and c.data[0][1] for c in self.writers], 1)
+        await ReadOnly()
+
+        full = len(self.reading) == depth, len(self.answering) == depth
+        assert int(dut.m_rdat_valid.value) == (1 << self.reading[0] if dut.s_rdat_valid.value else 0)
+        if dut.s_rdat_valid.value:
+            c = self.readers[self.reading[0]]
+            addr, last = c.data.popleft()
+            assert int(dut.m_rdat_data.value) == self.memory.word(addr) and bool(dut.m_rdat_last.value) == last
+            if last:
+                self.reading.popleft()
+        assert int(dut.m_wrsp_valid.value) == (1 << self.answering[0] if dut.s_wrsp_valid.value else 0)
+        if dut.s_wrsp_valid.value:
+            self.writers[self.answering.popleft()].answers += 1
+
+        owner = self.writing
+        valid = owner is not None and self.writers[owner].word is not None
+        assert bool(dut.m_wdat_valid.value) == valid
+        assert int(dut.s_wdat_ready.value) == (1 << owner if owner is not None and dut.m_wdat_ready.value else 0)
+        if valid and dut.m_wdat_ready.value:
+            c = self.writers[owner]
+            (addr, last), (data, strb) = c.data.popleft(), c.word
+            assert (int(dut.m_wdat_data.value), int(dut.m_wdat_strb.value), bool(dut.m_wdat_last.value)) == (data, strb, last)
+            mask = sum(0xFF << 8 * i for i in range(self.beat) if strb >> i & 1)
+            self.expected[addr] = self.expected.get(addr, self.memory.word(addr)) & ~mask | data & mask
+            c.word, c.open = None, c.open - 1
+            if last:
+                self.writing = None
+
+        pick = self.reads.sample(full[0])
+        if pick is not None:
+            self.reading.append(pick)
+        pick = self.writes.sample(full[1] or owner is not None)
+        if pick is not None:
+            self.answering.append(pick)
+            self.writing, self.writers[pick].open = pick, self.writes.order[-1][1]
+        await cycles(dut, 1)
+
+    def left(self):
+        return any(c.data for c in self.readers + self.writers) or self.answering
+
+    async def finish(self, limit=20_000):
+        for _ in range(limit):
+            if not self.left():
+                break
+            await self.cycle()
+        assert not self.left(), "bursts are missing"
+        assert all(c.answers for c in self.writers)
+        assert {a: self.memory.word(a) for a in self.expected} == self.expected
+
+
+def memory_of(dut, **options):
+    return Memory(dut, parameter("MEM_W") // 8, **{"latency": 1, "gap": 0.0} | options)
+
+
+async def begin(dut):
+    await start(dut, s_rreq_valid=0, s_wreq_valid=0, s_wdat_valid=0, s_wrsp_valid=0, s_rdat_valid=0, s_rdat_last=0)
 
 
 @cocotb.test()
-@cocotb.parametrize(stall=[0.0, 0.4], latency=[1, 25])
-async def every_answer_reaches_its_client(dut, stall, latency):
-    await start(dut, s_rreq_valid=0, s_wreq_valid=0, s_wdat_valid=0, s_rdat_valid=0, s_rdat_last=0, s_wrsp_valid=0)
-    memory, clients = Memory(dut, parameter("MEM_W") // 8, stall, latency), Clients(dut)
-    for step in range(1500):
-        clients.drive(step < 1000)
-        await Timer(1, "ns")
-        clients.look()
-        await cycles(dut, 1)
-    for asked, got in zip(clients.asked, clients.got):
-        assert got == [memory.word(a) for a in asked]
-    assert sum(map(len, clients.got)) > 100 and len(clients.written) > 100
-    assert clients.open == [0] * clients.writers
-    last = dict(clients.written)
-    assert all(memory.data[a] == w for a, w in last.items())
+@cocotb.parametrize(pause=[0.0, 0.7], memory=[(1, 1, 0.0, 0.0), (1, 40, 0.5, 0.3), (30, 30, 0.1, 0.0)])
+async def every_client_gets_its_own_in_order(dut, pause, memory):
+    least, most, stall, gap = memory
+    await begin(dut)
+    await Bench(dut, 12, memory_of(dut, latency=(least, most), stall=stall, gap=gap), pause).finish()
 
 
-@pytest.mark.parametrize("readers, writers", [(5, 3), (1, 1), (2, 4)])
-def test_mem_arbiter(readers, writers):
-    run("dma", "mem_arbiter", {"READERS": readers, "WRITERS": writers, "MEM_W": 64, "ADDR_W": 40})
+@cocotb.test()
+async def a_full_queue_of_owners_stops_requests(dut):
+    """With a slow memory exactly DEPTH bursts wait; every cycle is checked by the bench."""
+    await begin(dut)
+    bench = Bench(dut, 2 * parameter("DEPTH"), memory_of(dut, latency=(300, 300)))
+    for _ in range(250):
+        await bench.cycle()
+    assert len(bench.reading) == parameter("DEPTH")
+    await bench.finish()
+
+
+@cocotb.test()
+async def one_read_request_and_one_beat_per_cycle(dut):
+    await begin(dut)
+    memory = memory_of(dut)
+    bench = Bench(dut, 8, memory)
+    await bench.finish()
+    asked = min(4, parameter("DEPTH"))
+    assert memory.read_times[:asked] == list(range(asked))
+    gaps = [(b - a, length + 1) for a, b, (_, length) in zip(memory.write_times, memory.write_times[1:], memory.writes)]
+    assert all(gap >= beats + 1 for gap, beats in gaps) and any(gap == beats + 1 for gap, beats in gaps)
+    owners = [i for i, _ in bench.reads.order]
+    assert owners == sorted(owners)                                        # all wait from the start: the lowest first
+
+
+@cocotb.test()
+async def reset_forgets_owners_and_grants(dut):
+    await begin(dut)
+    memory = memory_of(dut, latency=(5, 30), stall=0.5)
+    for _ in range(4):
+        bench = Bench(dut, 10, memory, 0.2)
+        for _ in range(random.randint(2, 50)):
+            await bench.cycle()
+        dut.s_rreq_valid.value = dut.s_wreq_valid.value = dut.s_wdat_valid.value = 0
+        await reset(dut, 2)
+        assert not dut.m_rreq_valid.value and not dut.m_wreq_valid.value and not dut.m_wdat_valid.value
+    await Bench(dut, 10, memory, 0.2).finish()
+
+
+@pytest.mark.parametrize("readers, writers, mem_w, depth", [(5, 3, 64, 32), (1, 1, 128, 2), (2, 4, 64, 4), (4, 2, 512, 16)])
+def test_mem_arbiter(readers, writers, mem_w, depth):
+    run("dma", "mem_arbiter", {"READERS": readers, "WRITERS": writers, "ADDR_W": random.choice([33, 48]), "MEM_W": mem_w, "DEPTH": depth})
+
+
+@pytest.mark.parametrize("bad, reason", [({"READERS": 0}, "READERS_"), ({"WRITERS": 0}, "READERS_"), ({"DEPTH": 3}, "DEPTH_"), ({"DEPTH": 1}, "DEPTH_"),
+                                         ({"MEM_W": 48}, "MEM_W_")])
+def test_refuses(bad, reason):
+    expect_elaboration_error("dma", "mem_arbiter", bad, reason)

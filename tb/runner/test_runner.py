@@ -6,6 +6,7 @@ import random
 import numpy as np
 import pytest
 
+from gradcore.sources import ROOT
 from tb.support.bits import pack, unpack
 from tb.support.runner import expect_elaboration_error, run
 
@@ -52,6 +53,17 @@ def test_seed_of_the_environment_repeats_a_run(monkeypatch, tmp_path):
         run("ram", "ram_sdp", {"DEPTH": 4}, module=CASES, testcase="draws", env={"DRAWN": str(tmp_path / name)})
     first, again, other = ((tmp_path / name).read_text() for name in ("first", "again", "other"))
     assert first == again != other
+
+
+@pytest.mark.parametrize("sim, kind", [("icarus", "fst"), ("verilator", "vcd")])
+def test_waves(monkeypatch, sim, kind):
+    monkeypatch.setenv("WAVES", "1")
+    folder = ROOT / "build" / "tb"
+    for old in folder.glob(f"ram_sdp-{sim}-*/run-*/dump.*"):
+        old.unlink()
+    run("ram", "ram_sdp", {"DEPTH": 4}, module=CASES, testcase="passes", sim=sim)
+    (waves,) = folder.glob(f"ram_sdp-{sim}-*/run-*/dump.*")
+    assert waves.suffix == f".{kind}" and waves.stat().st_size > 100
 
 
 def test_stream_ends_do_not_wait_for_ever():

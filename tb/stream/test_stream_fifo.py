@@ -27,6 +27,17 @@ async def keeps_order_and_words(dut, pauses):
 
 
 @cocotb.test()
+async def a_word_passes_an_empty_fifo_in_three_cycles(dut):
+    await start(dut, m_ready=1)
+    for _ in range(3):
+        dut.s_valid.value, dut.s_data.value = 1, 1
+        for expected in (0, 0, 1, 0):
+            await cycles(dut, 1)
+            dut.s_valid.value = 0
+            assert dut.m_valid.value == expected
+
+
+@cocotb.test()
 async def fills_up_and_says_so(dut):
     depth = parameter("DEPTH")
     await start(dut)

@@ -48,15 +48,17 @@ def run(core: str, toplevel: str, parameters: dict | None = None, *, sim: str | 
 
     `parameters` are the toplevel's parameters; the tests find them as JSON in the environment (see `parameter`).
     Fails the pytest test when a cocotb test fails, when none ran, or when the build fails. The seed is the environment's SEED or
-    drawn and printed.
+    drawn and printed. With WAVES=1 in the environment the run's folder gets dump.vcd (Verilator) or dump.fst (Icarus).
     """
     sim = simulator(sim or "icarus")
     parameters = parameters or {}
     module = module or inspect.getmodule(inspect.stack()[1].frame).__name__
     files = sources(core)
     text = [hashlib.sha256(f.read_bytes()).hexdigest() for f in files]
-    args = BUILD_ARGS[sim]
-    key = _digest(sim, toplevel, parameters, args, text)
+    waves = os.environ.get("WAVES", "0") not in ("", "0")
+    # Cocotb's dump module for Icarus is SystemVerilog.
+    args = ["-g2012" if waves and a == "-g2005" else a for a in BUILD_ARGS[sim]]
+    key = _digest(sim, toplevel, parameters, args, waves, text)
     build_dir = ROOT / "build" / "tb" / f"{toplevel}-{sim}-{key}"
     build_dir.mkdir(parents=True, exist_ok=True)
     seed = int(os.environ.get("SEED", random.randrange(1 << 31)))
@@ -73,11 +75,12 @@ def run(core: str, toplevel: str, parameters: dict | None = None, *, sim: str | 
         with FileLock(build_dir / "lock"):
             if not (build_dir / "done").exists():
                 runner.build(sources=files, hdl_toplevel=toplevel, parameters=parameters, build_args=args,
-                             build_dir=build_dir, timescale=("1ns", "1ps"), log_file=build_dir / "build.log")
+                             build_dir=build_dir, timescale=("1ns", "1ps"), log_file=build_dir / "build.log", waves=waves)
                 (build_dir / "done").touch()
         runner.test(hdl_toplevel=toplevel, hdl_toplevel_lang="verilog", test_module=module, testcase=testcase,
                     build_dir=build_dir, test_dir=test_dir, results_xml=str(results), seed=seed,
-                    log_file=test_dir / "run.log", timescale=("1ns", "1ps"),
+                    log_file=test_dir / "run.log", timescale=("1ns", "1ps"), waves=waves,
+                    plusargs=[f"+dumpfile_path={test_dir / 'dump.fst'}"] if waves and sim == "icarus" else [],
                     extra_env={"PARAMETERS": json.dumps(parameters),
                                "PYTHONPATH": f"{ROOT}:{ROOT / 'model'}", **(env or {})})
     except (SystemExit, RuntimeError, subprocess.CalledProcessError) as error:

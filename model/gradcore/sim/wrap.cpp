@@ -142,9 +142,7 @@ struct Sim {
         for (unsigned e = 0; e < kEngines; ++e) {
             const unsigned was_tag = tags >> (e * kTagBits) & ((1 << kTagBits) - 1), is_tag = tag >> (e * kTagBits) & ((1 << kTagBits) - 1);
             const bool was_on = active >> e & 1, is_on = is >> e & 1;
-            // The engine is active from the cycle in which the gate lets the instruction through; its tag follows one cycle later.
-            const bool fresh = is_on && now - starts[e] <= 1;
-            if (was_on && (!is_on || was_tag != is_tag) && !fresh) {
+            if (was_on && (!is_on || was_tag != is_tag)) {
                 events[event_count++ % events.size()] = Event{starts[e], now, e, was_tag};
                 starts[e] = now;
             }
