@@ -35,7 +35,7 @@ mutate: $(READY)
 	$(PY) ci/mutate
 
 bench: $(READY)
-	$(PY) ci/bench
+	$(PY) -m gradcore bench digits
 
 clean:
 	rm -rf build

@@ -16,6 +16,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from gradcore import bench as benches
+from gradcore import bench_table
 from gradcore import data as datasets
 from gradcore import doctor as checks
 from gradcore import network as networks
@@ -26,23 +28,36 @@ from gradcore.config import EngineConfig
 from gradcore.driver import EngineError
 from gradcore.machine import Deadlock
 from gradcore.session import BACKENDS, open_session
-from gradcore.sim.backend import MemoryRuleBroken
+from gradcore.sim.backend import Memory, MemoryRuleBroken
 from gradcore.sim.build import BuildFailed, ToolMissing
+from gradcore.sources import ROOT
 
 OK, MISMATCH, USER, MISSING = 0, 1, 2, 3
+EXAMPLES = ROOT / "examples"
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, help=__doc__)
 console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 160)
 Backend = Enum("Backend", {name: name for name in BACKENDS}, type=str)
 Check = Enum("Check", {name: name for name in runs.CHECKS}, type=str)
 
-Net = Annotated[Path, typer.Argument(metavar="NET.toml", help="network description")]
+Net = Annotated[Path, typer.Argument(metavar="NET", help="network description: a net.toml file or the name of an example", callback=lambda net: net and network_file(net))]
 EngineOption = Annotated[str, typer.Option("--engine", metavar="KEY=VALUE,..", help="engine that differs from the default: grid, cols, act_depth, ..")]
 JsonOption = Annotated[str, typer.Option("--json", metavar="FILE", help="write the result as JSON, - for the standard output")]
 
 
 class UserError(Exception):
     """Something the user can put right; the text names it."""
+
+
+def network_file(net: Path) -> Path:
+    """The file of a network: `net` itself, or the net.toml of the example of that name."""
+    named = EXAMPLES / str(net) / "net.toml"
+    if net.exists() or net.suffix == ".toml" or len(net.parts) > 1:
+        return net
+    if not named.exists():
+        names = ", ".join(sorted(path.parent.name for path in EXAMPLES.glob("*/net.toml")))
+        raise UserError(f"{net}: no such file, and no example; there are {names}")
+    return named
 
 
 def run(arguments=None):
@@ -166,6 +181,56 @@ def progress_of(screen, epochs, images):
         yield show
 
 
+@app.command()
+def bench(
+    net: Annotated[Path, typer.Argument(metavar="NET", help="a net.toml file or the name of an example")] = None,
+    lanes: Annotated[str, typer.Option(metavar="ROWSxCOLUMNS", help="lane grid, 4x4 or 8x8")] = "8x8",
+    cols: Annotated[int, typer.Option(help="columns of the array")] = 16,
+    minibatch: Annotated[int, typer.Option(min=1, help="default: the network's")] = None,
+    bytes_per_cycle: Annotated[int, typer.Option("--dram-bytes-per-cycle", min=1, help="shared by reads and writes")] = 64,
+    latency: Annotated[int, typer.Option("--dram-latency", min=0, help="cycles")] = 60,
+    iterations: Annotated[int, typer.Option(min=1, help="the last one is reported")] = 2,
+    data: Annotated[str, typer.Option(help="as for train; default: random images")] = "",
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1)] = 1,
+    engine: EngineOption = "",
+    out: Annotated[Path, typer.Option(help="folder for report.json, trace.json, timeline.png and roofline.png")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="run the whole table and write doc/benchmarks.md")] = False,
+    only: Annotated[str, typer.Option(help="with --all: only runs whose name holds this text")] = "",
+    json_file: JsonOption = "",
+):
+    """Measure a training iteration on the compiled RTL: cycles and stalls by the engine's counters, all weights compared."""
+    if everything:
+        cases = [case for case in bench_table.CASES if only in bench_table.name_of(case)]
+        if not cases:
+            raise UserError(f"--only: {only!r} is in no name of {', '.join(map(bench_table.name_of, bench_table.CASES))}")
+    elif net is None:
+        raise UserError("NET is missing: name a network, or give --all")
+    else:
+        cases = [(net, cols, minibatch, bytes_per_cycle, latency)]
+    grids = {"4x4": 4, "8x8": 8}
+    if lanes not in grids:
+        raise UserError(f"--lanes: {lanes!r} is not one of {', '.join(grids)}")
+    screen = Console(stderr=True, highlight=False, soft_wrap=True) if json_file == "-" else console
+    wrong = False
+    for name, columns, images, *memory in cases:
+        file = network_file(Path(name))
+        network = networks.load(file)
+        network = replace(network, minibatch=images or network.minibatch)
+        config = engine_config(f"grid={grids[lanes]},cols={columns},act_depth={2048 if columns <= 16 else 4096}" + f",{engine}" * bool(engine), network.data_width)
+        with fitting(file):
+            config = benches.engine_for(network, config)
+        batches = benches.data_batches(network, datasets.load(data), seed) if data else None
+        found, events, ops = benches.measure(network, config, Memory(bytes_per_cycle=memory[0], latency=memory[1]), batches, iterations, seed, screen.print)
+        wrong |= reports.failed(found)
+        if everything:
+            bench_table.store((name, columns, images, *memory), found)
+        if out:
+            reports.write_bench(out, found, events, ops)
+        screen.print(reports.bench_line(found), markup=False)
+    write_json(json_file, found)
+    raise typer.Exit(MISMATCH if wrong else OK)
+
+
 @app.command("compile")
 def compile_command(
     net: Net,
@@ -184,15 +249,18 @@ def compile_command(
 
 @app.command()
 def report(folder: Annotated[Path, typer.Argument(metavar="RUN", help="run folder")], json_file: JsonOption = ""):
-    """Show the figures of a run and draw its pictures again."""
+    """Show the figures of a run or of a benchmark and draw its pictures again."""
     try:
         found = json.loads((folder / "report.json").read_text())
-        line = reports.last_line(found)
+        line = reports.last_line(found) if "history" in found else reports.bench_line(found)
     except OSError as error:
         raise UserError(f"{folder / 'report.json'}: cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"{folder / 'report.json'}: is not a report: {error!r}") from error
-    reports.loss_picture(folder / "loss.png", found["history"])
+    if "history" in found:
+        reports.loss_picture(folder / "loss.png", found["history"])
+    else:
+        reports.roofline_picture(folder / "roofline.png", found)
     write_json(json_file, found)
     if json_file != "-":
         for title, rows in reports.tables(found):

@@ -13,7 +13,7 @@ from gradcore.loss import targets
 from gradcore.lower import Lower, Op
 from gradcore.plan import CompileError, MemoryMap, memory_map
 from gradcore.schedule import Schedule
-from gradcore.timeline import timeline
+from gradcore.timeline import Bandwidth, timeline
 from gradcore.tokens import add_tokens
 from gradcore.unfold import unfold_images, unfolded
 
@@ -46,8 +46,12 @@ class CompiledProgram:
 
     @property
     def cycles(self) -> int:
-        """Expected cycles of the program."""
-        return max((end for _, end in self.timeline), default=0)
+        """Expected cycles of the program with the default memory."""
+        return _last(self.timeline)
+
+    def expected(self, memory: Bandwidth) -> int:
+        """Expected cycles of the program with another memory."""
+        return _last(timeline(self.ops, memory))
 
     def describe(self, index: int) -> str:
         """One line about instruction `index`, for error messages."""
@@ -55,6 +59,10 @@ class CompiledProgram:
             return "END"
         op: Op = self.ops[index]
         return f"instruction {index}: {op.instr.opcode.name} {op.layer}: {op.text}"
+
+
+def _last(spans: list) -> int:
+    return max((end for _, end in spans), default=0)
 
 
 @dataclass(frozen=True)

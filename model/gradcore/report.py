@@ -101,7 +101,8 @@ def timeline_picture(path, events, title="one minibatch"):
 
 def failed(found):
     """True when a report holds a failed check."""
-    return bool(found["weights_equal"] is False or found.get("differing_outputs") or found.get("unaccounted_cycles"))
+    wrong = ("differing_words", "differing_losses", "differing_outputs", "unaccounted_cycles")
+    return found.get("weights_equal") is False or any(found.get(key) for key in wrong)
 
 
 def _percent(value):
@@ -126,18 +127,35 @@ def last_line(found):
     )
 
 
+def bench_line(found):
+    """The result of a benchmark in one line."""
+    return (
+        f"{found['network']}, {found['engine']['grid'] ** 2}x{found['engine']['cols']}, minibatch {found['minibatch']}: "
+        f"{found['cycles_per_image']:.1f} cycles per image (ideal {found['ideal_cycles_per_image']:.1f}, utilisation {_percent(found['mac_utilisation'])}), "
+        f"expected {found['expected_cycles_per_image']:.1f} ({found['expected_deviation_percent']:+.2f} %), "
+        f"DRAM {found['dram_bytes_per_image'] / 1000:.1f} kB per image, {found['differing_words']} of {found['words_compared']} words differ, "
+        f"{found['simulated_cycles_per_second']} simulated cycles per second"
+    )
+
+
 def tables(found):
     """Figures of a report as (title, rows), the first row being the headings."""
     chosen = (
         "network", "data", "backend", "epochs", "seed", "train_images", "test_images", "words_compared", "differing_words", "cycles",
         "cycles_per_image", "ideal_cycles_per_image", "mac_utilisation", "mac_busy_cycles", "padding_cycles", "turn_round_cycles",
-        "dram_bytes_read", "dram_bytes_written", "weights_sha256", "engine_sha256",
+        "dram_bytes_read", "dram_bytes_written", "dram_bytes_per_image", "dram_bound_cycles_per_image", "expected_cycles_per_image",
+        "expected_deviation_percent", "minibatch", "iterations", "weights_sha256", "engine_sha256",
     )  # fmt: skip
     yield "run", [("figure", "value"), *((key, found[key]) for key in chosen if found.get(key) is not None)]
-    if found.get("stall_cycles"):
-        causes = list(next(iter(found["stall_cycles"].values())))
-        rows = [(cause, *(parts[cause] for parts in found["stall_cycles"].values())) for cause in causes]
-        yield "cycles of each engine by cause", [("", *found["stall_cycles"]), *rows]
+    engines = found.get("engine_cycles") or found.get("stall_cycles")
+    if engines:
+        rows = [(cause, *(parts[cause] for parts in engines.values())) for cause in next(iter(engines.values()))]
+        yield "cycles of each engine by cause", [("", *engines), *rows]
+    if found.get("per_phase"):
+        rows = [(p["layer"], p["pass"], p["cycles"], f"{100 * p['busy'] / max(p['cycles'], 1):.1f} %",
+                 ", ".join(f"{cause} {n}" for cause, n in p["stalls"].items()) or ("beside the array" if p.get("beside") else ""))
+                for p in found["per_phase"]]  # fmt: skip
+        yield "layers and passes", [("layer", "pass", "cycles", "busy", "waiting"), *rows]
 
 
 def write_run(folder, found, state, recorded=None):
@@ -150,6 +168,31 @@ def write_run(folder, found, state, recorded=None):
         events, lost, ops = recorded
         write_trace(folder / "trace.json", events, event_names(events, ops))
         timeline_picture(folder / "timeline.png", events, "one minibatch" + (f", the first {lost} instructions missing" if lost else ""))
+
+
+def write_bench(folder, found, events, ops):
+    """Fill the folder of a benchmark: report.json, trace.json, timeline.png, roofline.png."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "report.json").write_text(json.dumps(found, indent=1) + "\n")
+    write_trace(folder / "trace.json", events, event_names(events, ops))
+    timeline_picture(folder / "timeline.png", events, f"{found['network']}, one minibatch of {found['minibatch']}")
+    roofline_picture(folder / "roofline.png", found)
+
+
+def roofline_picture(path, found):
+    """Multiply-accumulates per cycle over multiply-accumulates per DRAM byte, under the array's and the memory's limit."""
+    plt = _pyplot()
+    peak, rate = found["engine"]["grid"] ** 2 * found["engine"]["cols"], found["memory"]["bytes_per_cycle"]
+    figure, axis = plt.subplots(figsize=(6, 4), layout="constrained")
+    intensity = found["macs_per_image"] / found["dram_bytes_per_image"]
+    x = np.geomspace(peak / rate / 30, max(intensity, peak / rate) * 10, 200)
+    axis.loglog(x, np.minimum(peak, rate * x), color="black", label=f"{peak} MACs, {rate} bytes per cycle")
+    axis.loglog([intensity], [found["macs_per_image"] / found["cycles_per_image"]], "o", color=COLOURS["compute"], label=found["network"])
+    axis.set_xlabel("multiply-accumulates per DRAM byte")
+    axis.set_ylabel("multiply-accumulates per cycle")
+    axis.legend()
+    figure.savefig(path, dpi=120)
+    plt.close(figure)
 
 
 def network_table(network):
