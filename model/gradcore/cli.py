@@ -216,7 +216,8 @@ def bench(
         file = network_file(Path(name))
         network = networks.load(file)
         network = replace(network, minibatch=images or network.minibatch)
-        config = engine_config(f"grid={grids[lanes]},cols={columns},act_depth={2048 if columns <= 16 else 4096}" + f",{engine}" * bool(engine), network.data_width)
+        own = ",".join(filter(None, [f"grid={grids[lanes]},cols={columns},act_depth=4096", bench_table.ENGINES.get(name, "") * everything, engine]))
+        config = engine_config(own, network.data_width)
         with fitting(file):
             config = benches.engine_for(network, config)
         batches = benches.data_batches(network, datasets.load(data), seed) if data else None

@@ -135,12 +135,28 @@ def compile_network(network, config: EngineConfig = EngineConfig(), images: int 
 
 
 def _compile(network, layers: tuple, config: EngineConfig, images: int, keep: bool) -> CompiledNetwork:
-    floors = {}
+    """The fastest of the programs with ever coarser folds of the pooled maps: finer ones take fewer steps, but larger tiles."""
+    best, floors = _fitting(network, layers, config, images, keep, {})
+    for index in (index for index, p in enumerate(layers) if p.pool):
+        while (fold := best.memory.folds[index].out) < best.memory.folds[index].fp:
+            try:
+                other, higher = _fitting(network, layers, config, images, keep, floors | {2 * index + 1: fold + 1})
+            except CompileError:
+                break
+            if other.train.cycles >= best.train.cycles:
+                break
+            best, floors = other, higher
+    return best
+
+
+def _fitting(network, layers: tuple, config: EngineConfig, images: int, keep: bool, floors: dict) -> tuple:
+    """(program with folds of at least `floors`, the floors with which it fits)."""
+    floors = dict(floors)
     while True:
         memory = memory_map(network, layers, config, images, floors)
         try:
             lower = Lower(network, layers, config, images, memory)
-            return CompiledNetwork(network, config, images, memory, _program("train", lower, keep), _program("infer", lower, keep))
+            return CompiledNetwork(network, config, images, memory, _program("train", lower, keep), _program("infer", lower, keep)), floors
         except CompileError as error:
             # Tiles of a fold with many images may not fit: compute coarser in the finest of the maps concerned.
             now = {stage: _stage_fold(memory, stage) for stage in error.stages if stage < 2 * len(memory.folds)}

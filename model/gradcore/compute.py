@@ -13,8 +13,10 @@ from gradcore.isa import BP, WU
 def operand(instr, name: str) -> Map:
     """The map of operand `name` (row, col, dst or gate) of a COMPUTE."""
     size = ("height", "width") if name == "gate" else (f"{name}_height", f"{name}_width")
-    return Map(instr[f"{name}_base"], instr[f"{name}_stride_y"], instr[f"{name}_stride_x"], instr[size[0]], instr[size[1]],
-               instr[f"{name}_fold"], instr["fold"], instr[f"{name}_rot_y"], instr[f"{name}_rot_x"])
+    stride_y, stride_x, fold, storage = (instr[key] for key in (f"{name}_stride_y", f"{name}_stride_x", "fold", f"{name}_fold"))
+    # The base is the place of the first block of the window.
+    origin = instr[f"{name}_base"] - (instr["by0"] << fold >> storage) * stride_y - (instr["bx0"] << fold >> storage) * stride_x
+    return Map(origin, stride_y, stride_x, instr[size[0]], instr[size[1]], storage, fold, instr[f"{name}_rot_y"], instr[f"{name}_rot_x"])
 
 
 class Compute:
@@ -24,7 +26,7 @@ class Compute:
         self.machine, self.instr, self.config = machine, instr, machine.config
         self.wu = instr["mode"] == WU
         py = 1 << instr["fold"]
-        by, bx = np.mgrid[: instr["n_by"], : instr["n_bx"]].reshape(2, -1)
+        by, bx = np.mgrid[: instr["n_by"], : instr["n_bx"]].reshape(2, -1) + np.array([[instr["by0"]], [instr["bx0"]]])
         self.by, self.bx, self.y0, self.x0 = by, bx, by * py, bx * py
         step = -1 if instr["mode"] == BP else 1
         ky, kx = np.mgrid[: instr["n_ky"], : instr["n_kx"]].reshape(2, -1)

@@ -51,6 +51,21 @@ def passes(grid: int, fold: int, images: int, height: int, width: int) -> int:
     return ceil_div(images, block_images(grid, fold)) * ceil_div(height, py) * ceil_div(width, py)
 
 
+def tap_windows(block: int, size: int, delta_size: int, kernel: int, pad: int) -> list:
+    """One axis of BP: (first block, blocks, first tap, taps) of the runs of blocks of `block` pixels that the same taps reach; pixel y of
+    the `size` pixels takes `delta[y + pad - k]` of `delta_size` through tap k. A run that no tap reaches keeps one, which gives zeros."""
+    runs = []
+    for at in range(ceil_div(size, block)):
+        low, high = at * block + pad, min(at * block + block, size) - 1 + pad
+        first = min(max(0, low - delta_size + 1), kernel - 1)
+        taps = max(min(kernel - 1, high) - first + 1, 1)
+        if runs and runs[-1][2:] == (first, taps):
+            runs[-1] = (runs[-1][0], runs[-1][1] + 1, first, taps)
+        else:
+            runs.append((at, 1, first, taps))
+    return runs
+
+
 def to_bytes(words, word_bytes: int) -> np.ndarray:
     """Signed integers as little-endian words of 1 or 2 bytes."""
     return np.ascontiguousarray(words).astype(np.int8 if word_bytes == 1 else "<i2").reshape(-1).view(np.uint8)

@@ -85,7 +85,7 @@ FIELDS = {
         "bias_exp": Field(39, 0, 4),
         **_halves(40, "grad_base", "grad_stride_rg", "grad_stride_ky", "grad_stride_kx", "grad_bias_base", "row_channels", "col_channels"),
         "t_pos": Field(47, 0, 16, True), "t_neg": Field(48, 0, 16, True), "loss_shift": Field(49, 0, 6),
-        **_halves(50, "n_valid", "rnd_tag", "n_base", "height", "width"), "gate_base": Field(55, 0, 20),
+        **_halves(50, "n_valid", "rnd_tag", "n_base", "height", "width"), "gate_base": Field(55, 0, 20), **_halves(57, "by0", "bx0"),
     },
     Opcode.UPDATE: {
         **_ALL, **_ROWS,

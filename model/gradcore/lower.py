@@ -2,13 +2,14 @@
 """Second step of the compiler: one instruction at a time, with the memory that it reads and writes."""
 
 from dataclasses import dataclass, field
+from itertools import product
 
 from gradcore.config import EngineConfig
 from gradcore.fixed import COEF_MAX, MODES, random_tag
-from gradcore.fold import ceil_div, image_place
+from gradcore.fold import ceil_div, image_place, tap_windows
 from gradcore.isa import BP, ENGINE, FP, GATE_BUFFER, WU, Instruction, Opcode, instruction
 from gradcore.loss import LOSSES
-from gradcore.plan import FIXED, CompileError, MapTensor, MemoryMap, Tile
+from gradcore.plan import FIXED, CompileError, MapTensor, MemoryMap, Tile, delta_shape
 
 
 @dataclass
@@ -211,28 +212,43 @@ class Lower:
             writes.append(touched)
         return self._compute(p, fields, f"FP images {image}..", [source.range, ("wgt", rows.base, rows.end)], writes, late)
 
-    def backward(self, index: int, image: int, source: Place, dest: Place, rows: Rows) -> Op:
-        """COMPUTE BP: the local gradient at the input of layer `index`, scaled by the gate unless the layer before pools."""
+    def backward(self, index: int, image: int, source: Place, dest: Place, rows: Rows) -> list:
+        """COMPUTE BP: the local gradient at the input of layer `index`, scaled by the gate unless the layer before pools. One for each
+        window of blocks that the same taps reach."""
         p, fold, memory = self.layers[index], self.memory.folds[index].bp, self.memory
         before, layout, (outputs, inputs, *kernel) = self.layers[index - 1], memory.weight[index].layout, p.weight_shape
-        fields = dict(
+        common = dict(
             mode=BP, row_buf=source.buffer, dst_buf=dest.buffer, rounding=MODES[self.network.mode("delta")], shift=p.shift_bp,
-            rnd_tag=random_tag(index - 1, "delta"), n_ky=kernel[0], n_kx=kernel[1], n_c=outputs, disp_y0=p.pad[0],
-            disp_x0=p.pad[1], wgt_base=rows.base, wgt_stride_g=self.config.cols, wgt_stride_ky=kernel[1] * inputs,
+            rnd_tag=random_tag(index - 1, "delta"), n_c=outputs, wgt_stride_g=self.config.cols, wgt_stride_ky=kernel[1] * inputs,
             wgt_stride_kx=inputs, wgt_stride_cg=layout.inner)  # fmt: skip
-        fields |= self._common(fold, image, p.in_shape) | self._column_groups(inputs)
-        fields |= self._operand("row", source, fold, image, self._delta_shape(p)) | self._operand("dst", dest, fold, image, p.in_shape)
+        common |= self._common(fold, image, p.in_shape) | self._column_groups(inputs)
+        operands = ["row", "dst"]
+        for name, place, shape in (("row", source, delta_shape(p)), ("dst", dest, p.in_shape)):
+            common |= self._operand(name, place, fold, image, shape)
         late = []
         if memory.gate[index - 1] and not before.pool:
             gate, touched = self._gate(memory.gate[index - 1], fold, image)
-            fields |= gate | dict(scale=1)
+            common |= gate | dict(scale=1)
+            operands.append("gate")
             late.append(touched)
-        return self._compute(p, fields, f"BP images {image}..", [source.range, ("wgt", rows.base, rows.end)], [dest.range], late)
+        windows = [tap_windows(1 << fold, *sizes) for sizes in zip(p.in_shape[1:], delta_shape(p)[1:], kernel, p.pad)]
+        ops = []
+        for (by0, n_by, ky0, n_ky), (bx0, n_bx, kx0, n_kx) in product(*windows):
+            fields = dict(
+                by0=by0, n_by=n_by, bx0=bx0, n_bx=n_bx, n_ky=n_ky, n_kx=n_kx, disp_y0=p.pad[0] - ky0, disp_x0=p.pad[1] - kx0,
+                wgt_base=rows.base + (ky0 * kernel[1] + kx0) * inputs)  # fmt: skip
+            for name in operands:
+                up = fold - common[f"{name}_fold"]
+                offset = (by0 << up) * common[f"{name}_stride_y"] + (bx0 << up) * common[f"{name}_stride_x"]
+                fields[f"{name}_base"] = common[f"{name}_base"] + offset
+            text = f"BP images {image}.." + f" blocks {by0},{bx0}.." * bool(by0 or bx0)
+            ops.append(self._compute(p, common | fields, text, [source.range, ("wgt", rows.base, rows.end)], [dest.range], late))
+        return ops
 
     def gradients(self, index: int, image: int, delta: Place, act: Place, grads: Rows, first: bool) -> Op:
         """COMPUTE WU: adds the gradients of the group that starts with `image`."""
         p, fold, memory = self.layers[index], self.memory.folds[index].fp, self.memory
-        layout, shape, (outputs, inputs, *kernel) = memory.weight[index].layout, self._delta_shape(p), p.weight_shape
+        layout, shape, (outputs, inputs, *kernel) = memory.weight[index].layout, delta_shape(p), p.weight_shape
         fields = dict(
             mode=WU, row_buf=delta.buffer, bias=p.bias, grad_first=first, n_rg=layout.groups, n_ky=kernel[0], n_kx=kernel[1],
             disp_y0=-p.pad[0], disp_x0=-p.pad[1], grad_base=grads.base, grad_stride_rg=layout.inner,
@@ -242,11 +258,6 @@ class Lower:
         fields |= self._operand("row", delta, fold, image, shape) | self._operand("col", act, fold, image, p.in_shape)
         touched = ("grad", grads.base, grads.end)
         return self._compute(p, fields, f"WU images {image}..", [delta.range, act.range], [touched], [touched])
-
-    @staticmethod
-    def _delta_shape(p) -> tuple:
-        """Shape of a layer's local gradient where it can differ from zero: pooling drops an odd last row or column."""
-        return (p.out_shape[0], 2 * p.out_shape[1], 2 * p.out_shape[2]) if p.pool else p.conv_shape
 
     def _compute(self, p, fields, text, reads, writes, late) -> Op:
         instr = self._make(Opcode.COMPUTE, p.name, **fields)

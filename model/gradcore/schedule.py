@@ -13,7 +13,7 @@ from gradcore.timeline import timeline
 class Schedule:
     """Emits the operations of one program. `train`: the whole iteration, else the forward pass alone.
 
-    Layers whose images are in the same groups form a chain: group by group all its layers are computed, and what one writes into an operand
+    Layers form chains as long as their tiles fit: a chain is computed group by group of images, and what one layer writes into an operand
     buffer the next one reads there. `keep`: also store the deltas that nobody loads, so that all can be looked at.
     """
 
@@ -22,14 +22,18 @@ class Schedule:
         self.network, self.config, self.memory = lower.network, lower.config, lower.memory
         self.layers, self.images = lower.layers, lower.images
         self.ops, self._phases = [], 0
+        self._act_buffer = 0    # operand buffer of the last layer's input
         self.weight_rows = self._place_rows("weight", self.config.wgt_depth)
         self.grad_rows = self._place_rows("gradient", self.config.grad_depth) if train else None
         self._resident = []  # layers whose weights are in the weight buffer
         for chain in self._chains(range(len(self.layers)), self._follows_forward, self._forward_tiles):
             self._forward(chain)
         if train:
-            for chain in self._chains(range(len(self.layers) - 1, -1, -1), self._follows_backward, self._backward_tiles):
-                self._backward(chain)
+            chains = self._chains(range(len(self.layers) - 1, -1, -1), self._follows_backward, self._backward_tiles)
+            beside = self._beside(chains)
+            chains = chains[:-1] if beside else chains
+            for chain in chains:
+                self._backward(chain, beside if chain is chains[-1] else [])
         self.ops = in_order_of_start(self.ops)
 
     # Chains
@@ -45,8 +49,15 @@ class Schedule:
                 chains.append([index])
         return chains
 
+    def _beside(self, chains: list) -> list:
+        """The first layer's chain, if it is alone and can run beside the one before: without a backward pass it would wait for its operands."""
+        if len(chains) < 2 or chains[-1] != [0] or not self._fit(self._backward_tiles(chains[-2]) + self._backward_tiles([0])):
+            return []
+        return chains[-1]
+
     def _follows_forward(self, before: int, index: int) -> bool:
-        return self.memory.folds[index].fp == self.memory.folds[before].fp
+        """A layer can wait for several groups of the layer before it, which never has more images in a group."""
+        return True
 
     def _follows_backward(self, before: int, index: int) -> bool:
         """Up-sampling is done by LOAD, so a pooled layer starts a chain."""
@@ -54,24 +65,25 @@ class Schedule:
         return not self.layers[index].pool and folds[before].fp == folds[before].bp == folds[index].fp
 
     def _fit(self, wanted: list) -> bool:
-        return all(sum(2 * size for b, size in wanted if b == buffer) <= self.config.act_depth for buffer in (0, 1))
+        return all(sum(min(2, groups) * size for b, size, groups in wanted if b == buffer) <= self.config.act_depth for buffer in (0, 1))
 
     def _weights_fit(self, chain: list) -> bool:
         rows = sorted((self.weight_rows[index] for index in chain), key=lambda r: r.base)
         return all(one.end <= other.base for one, other in zip(rows, rows[1:]))
 
     def _forward_tiles(self, chain: list) -> list:
-        """(buffer, vectors) of the tiles of a forward chain: its input, then every layer's output, in turns."""
+        """(buffer, vectors, groups) of the tiles of a forward chain: its input, then every layer's output, in turns."""
         tensors = [self.memory.act[chain[0]], *(self._output(index) for index in chain)]
-        return [(k % 2, tensor.tile.size) for k, tensor in enumerate(tensors)]
+        return [(k % 2, tensor.tile.size, tensor.layout.groups) for k, tensor in enumerate(tensors)]
 
     def _backward_tiles(self, chain: list) -> list:
-        """(buffer, vectors) of the tiles of a backward chain: the delta, then every layer's input and its error, in turns."""
-        wanted = [(1, self.memory.delta[chain[0]].tile.size)]
-        for k, index in enumerate(chain):
+        """(buffer, vectors, groups) of the tiles of a backward chain: the delta, then every layer's input and its error, in turns."""
+        delta, start = self.memory.delta[chain[0]], self._act_buffer
+        wanted = [(1 - start, delta.tile.size, delta.layout.groups)]
+        for k, index in enumerate(chain, start):
             # The error's tile has the shape of the stored tensor; up-sampling comes later.
-            errors = [self.memory.delta[index - 1].layout.group_vectors] if index else [0]
-            wanted += [(k % 2, size) for size in (self.memory.act[index].tile.size, *errors)]
+            act, error = self.memory.act[index], self.memory.delta[index - 1].layout if index else None
+            wanted += [(k % 2, act.tile.size, act.layout.groups), (k % 2, error.group_vectors, error.groups) if index else (k % 2, 0, 1)]
         return wanted
 
     def _output(self, index: int):
@@ -98,10 +110,10 @@ class Schedule:
         return result
 
     def _slots(self, layer: str, wanted: list, stages: tuple) -> list:
-        """Slots for tiles: wanted = (buffer, tile size); two each where they fit, else one. Phases take turns at both ends."""
-        depth, counts = self.config.act_depth, [2] * len(wanted)
+        """Slots for tiles: wanted = (buffer, tile size, groups); two each where they fit, else one. Phases take turns at both ends."""
+        depth, counts = self.config.act_depth, [min(2, groups) for _, _, groups in wanted]
         for buffer in (0, 1):
-            mine = [k for k, (b, _) in enumerate(wanted) if b == buffer]
+            mine = [k for k, (b, *_) in enumerate(wanted) if b == buffer]
             for k in sorted(mine, key=lambda k: -wanted[k][1]):
                 if sum(counts[m] * wanted[m][1] for m in mine) > depth:
                     counts[k] = 1
@@ -110,11 +122,25 @@ class Schedule:
                 raise CompileError(layer, f"vectors of the tiles in operand buffer {buffer}", need, depth, stages)
         self._phases += 1
         at, result = [0, 0], []
-        for (buffer, size), count in zip(wanted, counts):
+        for (buffer, size, _), count in zip(wanted, counts):
             bases = [at[buffer] + k * size for k in range(count)]
             at[buffer] += count * size
             result.append(_Slots(buffer, size, [depth - base - size if self._phases % 2 else base for base in bases]))
         return result
+
+    def _kept_slots(self, chain: list):
+        """Slots of the chain that begins with the last layer, with its input and its delta where the forward pass has left them; None where
+        that is not all of them or another tile needs the place."""
+        act, delta = self._newest
+        if chain[0] + 1 < len(self.layers) or self.memory.act[chain[0]].layout.groups > 1 or self.memory.delta[chain[0]].layout.groups > 1:
+            return None
+        (buffer, *_), (other, *_), *rest = self._backward_tiles(chain)
+        before = self._phases
+        _, _, *others = self._slots(self.layers[chain[0]].name, [(buffer, 0, 1), (other, 0, 1), *rest], ())
+        if any(slots.meets(kept) for slots in others for kept in (act, delta)):
+            self._phases = before
+            return None
+        return [delta, act, *others]
 
     def _weights(self, index: int):
         if index in self._resident:
@@ -129,12 +155,23 @@ class Schedule:
     def _forward(self, chain: list):
         stages = (2 * chain[0], 2 * chain[0] + 2)
         slots = self._slots(self.layers[chain[0]].name, self._forward_tiles(chain), stages)
-        groups = list(self._groups(self.memory.folds[chain[0]].fp))
-        # A layer works on the group behind that of the layer before it: what it reads was written long enough ago.
-        for step in range(len(groups) + len(chain) - 1):
-            for k, index in enumerate(chain):
-                if 0 <= step - k < len(groups):
-                    self._forward_group(index, groups[step - k], slots[k], slots[k + 1], k > 0, k < len(chain) - 1)
+        self._act_buffer, self._newest = slots[-2].buffer, slots[-2:]
+        images = [self._group_images(index) for index in chain]
+        done, last = [0] * len(chain), None
+
+        def ready(k: int) -> bool:
+            if done[k] >= self.images or (k and done[k - 1] < min(done[k] + images[k], self.images)):
+                return False
+            if k + 1 == len(chain):
+                return True
+            group = done[k] // images[k + 1]    # of the next layer, which must have finished with the tile that was in the slot before
+            return done[k + 1] >= min((group - len(slots[k + 1].bases) + 1) * images[k + 1], self.images)
+
+        while done[-1] < self.images:
+            # The last layer that can; not one that reads what has been computed just now, if there is another: the results are on their way.
+            k = max((k for k in range(len(chain)) if ready(k)), key=lambda k: (k - 1 != last, k))
+            self._forward_group(chain[k], done[k], slots[k], slots[k + 1], k > 0, k < len(chain) - 1)
+            done[k], last = done[k] + images[k], k
 
     def _forward_group(self, index: int, image: int, read: "_Slots", write: "_Slots", chained: bool, feeds: bool):
         """FP of one group; `chained`: its input is in the buffer, `feeds`: its output is read there by the next layer."""
@@ -153,10 +190,30 @@ class Schedule:
         if self.train or not feeds:
             self._finish(p.name, dest, image, memory.folds[index].fp, out)
 
-    def _backward(self, chain: list):
-        first, last = self.layers[chain[0]], chain[-1]
+    def _backward(self, chain: list, beside: list):
+        """A backward chain, and `beside` it ([] or [0]) the next one, each group of images when its errors have been stored."""
+        first = self.layers[chain[0]]
         stages = (2 * chain[0], *((2 * chain[0] - 1,) if chain[0] else ()), *((2 * chain[0] + 1,) if first.pool else ()))
-        delta_slots, *pairs = self._slots(first.name, self._backward_tiles(chain), stages)
+        tiles, more = self._backward_tiles(chain), self._backward_tiles(beside) if beside else []
+        slots = self._kept_slots(chain) if not beside else None
+        slots = slots or self._slots(first.name, tiles + more, stages)
+        run = self._backward_groups(chain, slots[: len(tiles)])
+        follow, behind = self._backward_groups(beside, slots[len(tiles) :]), 0
+        whole = self.memory.delta[0].layout.group_images
+        for done in run:
+            stored = done if done == self.images else done // whole * whole
+            while beside and behind < stored - self._group_images(chain[0]):
+                behind = next(follow)
+        for _ in follow:
+            pass
+        for index in [*chain, *beside]:
+            self.ops += self.lower.update(index, self.grad_rows[index])
+
+    def _backward_groups(self, chain: list, slots: list):
+        """Emits the BP and WU of a chain group by group; yields the number of images done after each."""
+        if not chain:
+            return
+        delta_slots, *pairs = slots
         acts, errors = dict(zip(chain, pairs[::2])), dict(zip(chain, pairs[1::2]))
         deltas = dict(zip(chain, [delta_slots, *pairs[1::2]]))
         groups = self._groups(self.memory.folds[chain[0]].fp)
@@ -173,8 +230,7 @@ class Schedule:
                 else:
                     rows = deltas[index].place(self.memory.delta[index], image)
                     self.ops.append(self.lower.gradients(index, image, rows, columns[index], self.grad_rows[index], image == 0))
-        for index in chain:
-            self.ops += self.lower.update(index, self.grad_rows[index])
+            yield min(image + self._group_images(chain[0]), self.images)
 
     def _errors(self, index: int, image: int, delta_slots: "_Slots", error_slots: "_Slots", last: bool):
         """BP of one group; stored unless the next layer of the chain reads it in the buffer."""
@@ -186,7 +242,7 @@ class Schedule:
         per_wu, per_bp = ((self.config.grid >> fold) ** 2 for fold in (folds.fp, folds.bp))
         for part in range(image, min(image + per_wu, self.images), per_bp):
             out = error_slots.place(error, part, stored=True)
-            self.ops.append(self.lower.backward(index, part, delta_slots.place(delta, part), out, self.weight_rows[index]))
+            self.ops += self.lower.backward(index, part, delta_slots.place(delta, part), out, self.weight_rows[index])
             if self.keep or last:
                 self._finish(self.layers[index].name, error, part, folds.bp, out)
 
@@ -196,6 +252,10 @@ class Schedule:
             return None
         first, tile = self.memory.gate[index]
         return first, tile, tile.size * ceil_div(self.images, (self.config.grid >> tile.fold) ** 2)
+
+    def _group_images(self, index: int) -> int:
+        """Images of a group of a layer's sums."""
+        return (self.config.grid >> self.memory.folds[index].fp) ** 2
 
     def _groups(self, fold: int) -> range:
         """First images of the groups of a fold."""
@@ -224,6 +284,10 @@ class _Slots:
         self.buffer, self.size, self.bases = buffer, size, bases
         self._group = [None] * len(bases)
         self._next = 0
+
+    def meets(self, other: "_Slots") -> bool:
+        """Do the places of both overlap?"""
+        return self.buffer == other.buffer and any(a < b + other.size and b < a + self.size for a in self.bases for b in other.bases)
 
     def has(self, group: int) -> bool:
         return group in self._group

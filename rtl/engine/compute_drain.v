@@ -91,8 +91,8 @@ module compute_drain #(
     );
     assign pop = pass_end && nest_last;
 
-    wire [15:0] by   = index[1*16 +: 16];
-    wire [15:0] bx   = index[2*16 +: 16];
+    wire [15:0] by   = h[57] + index[1*16 +: 16];
+    wire [15:0] bx   = h[58] + index[2*16 +: 16];
     wire [15:0] chan = ((wu ? index[3*16 +: 16] : index[0 +: 16]) << COLS_LOG) + {{(15-COLS_LOG){1'b0}}, j_q};
 
     wire [15:0] dst_by;

@@ -94,8 +94,8 @@ module compute_issue #(
     wire [1:0] bx_mv = wu ? {restart[5], advance[5]} : {restart[2], advance[2]};
     wire [1:0] ky_mv = wu ? {restart[1], advance[1]} : {restart[3], advance[3]};
     wire [1:0] kx_mv = wu ? {restart[2], advance[2]} : {restart[4], advance[4]};
-    wire [11:0] y0   = (wu ? index[4*16 +: 12] : index[1*16 +: 12]) << fold_a;
-    wire [11:0] x0   = (wu ? index[5*16 +: 12] : index[2*16 +: 12]) << fold_a;
+    wire [11:0] y0   = (h[57][11:0] + (wu ? index[4*16 +: 12] : index[1*16 +: 12])) << fold_a;
+    wire [11:0] x0   = (h[58][11:0] + (wu ? index[5*16 +: 12] : index[2*16 +: 12])) << fold_a;
     wire [15:0] g    = wu ? index[3*16 +: 16] : index[0 +: 16];
     wire [15:0] c    = index[6*16 +: 16];
 

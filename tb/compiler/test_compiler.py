@@ -18,6 +18,8 @@ from tb.compiler.networks import minibatch, train_on_machine
 SMALL = EngineConfig(grid=4, cols=4, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=1024, mem_bytes=16)
 NET = Network("net", (2, 8, 8), (Conv(5, (3, 3), (1, 1)), Conv(6, (3, 3), (1, 1), pool=2), Conv(4, (3, 3), (1, 1)), Dense(3)), minibatch=5, learning_rate=0.5)
 
+WIDE = Network("wide", (2, 8, 8), (Conv(40, (3, 3), (1, 1), pool=2), Conv(40, (3, 3), (1, 1)), Dense(3)), minibatch=5, learning_rate=0.5)
+
 
 def stage(compiled, trainer, x, labels):
     """Memory with program, weights and minibatch; (memory, program address, bases)."""
@@ -109,7 +111,7 @@ def test_a_lost_signal_is_a_named_deadlock():
 def test_refuses_what_does_not_fit(depth, limit, quantity):
     small = EngineConfig(grid=4, cols=4, mem_bytes=16, **{depth: limit})
     with pytest.raises(CompileError, match=rf"layer '\w+': .*{quantity}.* is \d+, limit {limit}") as caught:
-        compile_network(NET, small)
+        compile_network(WIDE, small)
     assert caught.value.limit == limit and caught.value.need > limit and caught.value.layer
 
 
@@ -136,8 +138,9 @@ def test_folds():
                                          Conv(4, (3, 3), (1, 1), pool=2), Dense(10)), minibatch=40).parameters
     folds = choose_folds(layers, 8, 40)
     assert [f.fp for f in folds] == [3, 3, 3, 3, 0]
-    assert [f.out for f in folds] == [3, 3, 3, 2, 0]
-    assert [f.delta_dram for f in folds] == [3, 3, 3, 2, 0] and [f.delta for f in folds] == [3, 3, 3, 3, 0]
+    assert [f.out for f in folds] == [3, 3, 3, 0, 0]
+    assert [f.delta_dram for f in folds] == [3, 3, 3, 0, 0] and [f.delta for f in folds] == [3, 3, 3, 1, 0]
+    assert [f.out for f in choose_folds(layers, 8, 40, {7: 2})] == [3, 3, 3, 2, 0]
 
 
 def test_expected_cycles_of_a_compute():
