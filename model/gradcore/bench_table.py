@@ -15,8 +15,8 @@ CASES = [
     ("fcte-mnist", 16, 256, 64, 60),
     ("digits", 16, 32, 64, 60),
 ]
-# Deeper operand buffers than the others have, where tiles of many images take turns.
-ENGINES = {"fcte-mnist": "act_depth=32768"}
+# One engine for all minibatches of a network; deeper operand buffers where tiles of many images take turns.
+ENGINES = {"cifar10-1x": "gate_depth=65536", "cifar10-2x": "gate_depth=131072", "cifar10-4x": "gate_depth=262144", "fcte-mnist": "act_depth=32768"}
 KEPT = (
     "cycles_per_image", "ideal_cycles_per_image", "mac_utilisation", "expected_deviation_percent", "dram_bytes_per_image",
     "dram_bound_cycles_per_image", "stall_cycles", "mac_busy_cycles", "cycles", "differing_words", "words_compared", "iterations",
