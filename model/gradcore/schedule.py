@@ -216,20 +216,14 @@ class Schedule:
         delta_slots, *pairs = slots
         acts, errors = dict(zip(chain, pairs[::2])), dict(zip(chain, pairs[1::2]))
         deltas = dict(zip(chain, [delta_slots, *pairs[1::2]]))
-        groups = self._groups(self.memory.folds[chain[0]].fp)
-        for image in groups:
+        for image in self._groups(self.memory.folds[chain[0]].fp):
             # What waits for nobody is loaded first.
             columns = {index: self._load(acts[index], index, self.memory.act[index], image) for index in chain}
             self._load(delta_slots, chain[0], self.memory.delta[chain[0]], image, self._scale(chain[0]))
-            steps = [(step, index) for index in chain for step in ("BP", "WU")]
-            if image == groups[-1]:
-                steps.sort(key=lambda step: step[0])    # the errors are on their way to the next chain while the array works on the gradients
-            for step, index in steps:
-                if step == "BP":
-                    self._errors(index, image, deltas[index], errors[index], index == chain[-1])
-                else:
-                    rows = deltas[index].place(self.memory.delta[index], image)
-                    self.ops.append(self.lower.gradients(index, image, rows, columns[index], self.grad_rows[index], image == 0))
+            for index in chain:
+                self._errors(index, image, deltas[index], errors[index], index == chain[-1])
+                rows = deltas[index].place(self.memory.delta[index], image)
+                self.ops.append(self.lower.gradients(index, image, rows, columns[index], self.grad_rows[index], image == 0))
             yield min(image + self._group_images(chain[0]), self.images)
 
     def _errors(self, index: int, image: int, delta_slots: "_Slots", error_slots: "_Slots", last: bool):
