@@ -121,7 +121,7 @@ def write_json(target, content):
 @app.command()
 def train(
     net: Net,
-    data: Annotated[str, typer.Option(help="digits, or a .npz file with x_train, y_train, x_test, y_test")] = "digits",
+    data: Annotated[str, typer.Option(help="digits, a .npz file with x_train, y_train, x_test, y_test, or a folder of CIFAR-10 or MNIST files")] = "digits",
     epochs: Annotated[int, typer.Option(min=1)] = 10,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="initial weights, order of the images, stochastic rounding")] = 1,
     check: Annotated[Check, typer.Option(help="when every word is compared with the reference trainer")] = Check.epoch,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data sets as arrays: the handwritten digits of scikit-learn, any .npz file, and their way into the input format."""
+"""Data sets as arrays: the handwritten digits of scikit-learn, .npz, CIFAR-10 and MNIST files, and their way into the input format."""
 
 import zipfile
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from gradcore.fixed import Format, quantize
+from gradcore.image_files import FileError, load_folder
 from gradcore.network import Network
 
 KEYS = ("x_train", "y_train", "x_test", "y_test")
@@ -38,7 +39,13 @@ class Dataset:
 
 
 def load(source) -> Dataset:
-    """The data set `digits`, or the .npz file of that path. Raises DataError."""
+    """The data set `digits`, the .npz file of that path, or the folder with CIFAR-10 or MNIST files. Raises DataError."""
+    if Path(source).is_dir():
+        try:
+            arrays = load_folder(source)
+        except FileError as error:
+            raise DataError(error.file, "", error.problem) from error
+        return Dataset(**{key: x / 255.0 if key[0] == "x" else x.astype(np.int64) for key, x in arrays.items()}, name=Path(source).name)
     return load_digits() if str(source) == "digits" else load_npz(source)
 
 
