@@ -76,6 +76,28 @@ async def trains_bit_exactly(dut, pause):
 
 
 @cocotb.test()
+async def an_error_response_stays_at_the_pins(dut):
+    registers, memory = await boot(dut, 0)
+    send, words = memory.read_if.r_channel.send, itertools.count()
+
+    def send_with_an_error(word):
+        word.rresp = AxiResp.SLVERR if next(words) == 3 else AxiResp.OKAY
+        return send(word)
+
+    memory.read_if.r_channel.send = send_with_an_error
+    compiled = compile_network(NETWORK, CONFIG)
+    memory.write(PROGRAM, compiled.train.binary.tobytes())
+    assert dut.bus_error.value == 0
+    for offset, value in ((reg.PROG_BASE, PROGRAM), (reg.PROG_BASE + 4, 0), (reg.PROG_LENGTH, len(compiled.train.instructions)), (reg.CTRL, reg.START)):
+        await registers.write_dword(offset, value)
+    await with_timeout(RisingEdge(dut.bus_error), 10, "us")
+    first = next(words)
+    await ClockCycles(dut.aclk, 100)
+    assert next(words) > first + 20     # more responses, all of them good
+    assert (dut.bus_error.value, dut.bus_resp.value) == (1, AxiResp.SLVERR)
+
+
+@cocotb.test()
 async def narrow_register_writes_are_refused(dut):
     registers, _ = await boot(dut, 0)
     await registers.write_dword(reg.SEED, 0x12345678)
