@@ -38,15 +38,15 @@ module stream_fifo_props (
     (* hierconn *) wire [3:0] \u_dut.u_ram.memory[1] ;
     (* hierconn *) wire [3:0] \u_dut.u_ram.memory[2] ;
     (* hierconn *) wire [3:0] \u_dut.u_ram.memory[3] ;
-    wire [15:0] memory  = {\u_dut.u_ram.memory[3] , \u_dut.u_ram.memory[2] , \u_dut.u_ram.memory[1] , \u_dut.u_ram.memory[0] };
-    wire [2:0]  stored  = \u_dut.wr_q - \u_dut.rd_q ;
-    wire [2:0]  unseen  = \u_dut.wr_q - \u_dut.seen_q ;
-    wire [2:0]  place   = \u_dut.rd_q + ahead - {2'd0, m_valid};
+    wire [15:0] memory = {\u_dut.u_ram.memory[3] , \u_dut.u_ram.memory[2] , \u_dut.u_ram.memory[1] , \u_dut.u_ram.memory[0] };
+    wire [2:0]  place  = \u_dut.rd_q + ahead - {2'd0, m_valid};
+
+    stream_fifo_state #(.AW(2)) u_state (
+        .started(started), .wr(\u_dut.wr_q ), .rd(\u_dut.rd_q ), .seen(\u_dut.seen_q ), .s_ready(s_ready), .m_valid(m_valid), .level(level)
+    );
 
     always @* if (started) begin
         assert (level == inside && s_ready == (inside < 3'd4));
-        assert (stored + {2'd0, m_valid} == inside && stored <= 3'd4);
-        assert (unseen <= 3'd1 && unseen <= stored);
         if (tracked && ahead >= {2'd0, m_valid}) assert (memory[4*place[1:0] +: 4] == word);
         cover (inside == 3'd4 && tracked && ahead == 3'd3 && m_ready);
     end
