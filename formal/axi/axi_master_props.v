@@ -119,7 +119,7 @@ module axi_master_props (
         if (wvalid) assert (word == wdat_word);
         if (arvalid) assert (araddr == rreq_addr && arlen == rreq_len);
         if (awvalid) assert (awaddr == wreq_addr && awlen == wreq_len);
-        assert (error == error_q && (!error || resp == resp_q));
+        assert (error == error_q && resp == (error ? resp_q : 2'b00));
         // Both ends count the same bursts.
         assert (native_reads == bus_reads && \u_native_read.u_queue.lens_q == \u_bus_read.u_queue.lens_q );
         assert (native_writes == bus_writes && \u_native_write.u_queue.lens_q == \u_bus_write.u_queue.lens_q );
