@@ -91,7 +91,8 @@ def test_vivado_script(tmp_path):
     for bus, mode, kind in (("m_axi", "master", "interface:aximm"), ("s_axil", "slave", "interface:aximm"), ("aclk", "slave", "signal:clock"),
                             ("aresetn", "slave", "signal:reset"), ("irq", "master", "signal:interrupt")):
         assert found[f"core/{bus}", "interface_mode"] == mode
-        assert found[f"core/{bus}", "bus_type_vlnv"] == f"xilinx.com:{kind}:1.0" and found[f"core/{bus}", "abstraction_type_vlnv"] == f"xilinx.com:{kind}_rtl:1.0"
+        assert found[f"core/{bus}", "bus_type_vlnv"] == f"xilinx.com:{kind}:1.0"
+        assert found[f"core/{bus}", "abstraction_type_vlnv"] == f"xilinx.com:{kind}_rtl:1.0"
     for bus in ("m_axi", "s_axil"):
         maps = {target.rpartition("/")[2]: value for (target, key), value in found.items() if target.startswith(f"core/{bus}/") and key == "physical_name"}
         assert maps == {p.name.rpartition("_")[2].upper(): p.name for p in top.ports if p.name.startswith(bus)}
@@ -134,8 +135,11 @@ def test_platform_designer_component(tmp_path):
         expected = {"clock": ("clock", "end"), "reset": ("reset", "end"), "csr": ("avalon", "end"), "read": ("avalon", "start"), "write": ("avalon", "start"),
                     "irq": ("interrupt", "end"), "status": ("conduit", "end")}
         assert kinds == expected and len(tool.of("add_interface")) == len(expected)
-        assert {name for name, key, value in tool.of("set_interface_property") if (key, value) == ("associatedClock", "clock")} == set(kinds) - {"clock"}
-        assert ("csr",) in tool.of("set_interface_property", "irq", "associatedAddressablePoint")
+        properties = {(name, key): value for name, key, value in tool.of("set_interface_property") if name != "csr" or key.startswith("associated")}
+        assert properties == {**{(name, "associatedClock"): "clock" for name in set(kinds) - {"clock"}},
+                              **{(name, "associatedReset"): "reset" for name in set(kinds) - {"clock", "reset"}},
+                              **{(name, "addressUnits"): "SYMBOLS" for name in ("read", "write")},
+                              ("reset", "synchronousEdges"): "BOTH", ("irq", "associatedAddressablePoint"): "csr"}
         files = [(script_file.parent / path).resolve() for _, kind, option, path in tool.of("add_fileset_file") if (kind, option) == ("VERILOG", "PATH")]
         assert Counter(files) == {f: 2 for f in sources("axi")}       # for synthesis and for simulation
         assert {name: int(value) for name, kind, value in tool.of("add_parameter") if kind == "INTEGER"} == top.parameters
@@ -147,7 +151,8 @@ def test_units_of_the_registers(bits, units, tmp_path):
     tool = PlatformDesigner()
     top = package.read_top("gradcore_fixture", fixture(tmp_path, AVALON_PORTS.replace("[9:0] avs", f"[{bits - 1}:0] avs")))
     tool.source(package.package(top, [], tmp_path))
-    assert tool.of("set_interface_property", "csr", "addressUnits") == [(units,)]
+    assert dict(tool.of("set_interface_property", "csr")) == {
+        "associatedClock": "clock", "associatedReset": "reset", "addressUnits": units, "maximumPendingReadTransactions": "1"}
 
 
 @pytest.mark.parametrize("right, wrong, word", [
