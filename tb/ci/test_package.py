@@ -17,13 +17,17 @@ package = script("package")
 AVALON_PORTS = """
     input wire csi_clock_clk, input wire rsi_reset_reset,
     input wire [9:0] avs_csr_address, input wire avs_csr_read, input wire avs_csr_write, input wire [31:0] avs_csr_writedata,
-    input wire [3:0] avs_csr_byteenable, output wire [31:0] avs_csr_readdata, output wire avs_csr_readdatavalid, output wire avs_csr_waitrequest,
-    output wire [ADDR_W-1:0] avm_read_address, output wire avm_read_read, output wire [5:0] avm_read_burstcount, input wire [MEM_W-1:0] avm_read_readdata,
-    input wire avm_read_readdatavalid, input wire avm_read_waitrequest, output wire [ADDR_W-1:0] avm_write_address, output wire avm_write_write,
-    output wire [MEM_W-1:0] avm_write_writedata, output wire [MEM_W/8-1:0] avm_write_byteenable, output wire ins_irq_irq, output wire [1:0] bus_resp
+    input wire [3:0] avs_csr_byteenable, output wire [31:0] avs_csr_readdata,
+    output wire avs_csr_readdatavalid, output wire avs_csr_waitrequest,
+    output wire [ADDR_W-1:0] avm_read_address, output wire avm_read_read, output wire [5:0] avm_read_burstcount,
+    input wire [MEM_W-1:0] avm_read_readdata, input wire avm_read_readdatavalid, input wire avm_read_waitrequest,
+    output wire [ADDR_W-1:0] avm_write_address, output wire avm_write_write,
+    output wire [MEM_W-1:0] avm_write_writedata, output wire [MEM_W/8-1:0] avm_write_byteenable,
+    output wire ins_irq_irq, output wire [1:0] bus_resp
 """
-FULL_ROLES = {"clock": {"clk"}, "reset": {"reset"}, "interrupt": {"irq"}, "avalon": {
-    "address", "read", "write", "readdata", "readdatavalid", "writedata", "byteenable", "waitrequest", "burstcount", "response", "writeresponsevalid"}}
+ROLES = {"clock": {"clk"}, "reset": {"reset"}, "interrupt": {"irq"}, "avalon": {
+    "address", "read", "write", "readdata", "readdatavalid", "writedata", "byteenable", "waitrequest", "burstcount", "response",
+    "writeresponsevalid"}}
 
 
 def fixture(folder, ports, name="gradcore_fixture"):
@@ -94,11 +98,12 @@ def test_vivado_script(tmp_path):
         assert found[f"core/{bus}", "bus_type_vlnv"] == f"xilinx.com:{kind}:1.0"
         assert found[f"core/{bus}", "abstraction_type_vlnv"] == f"xilinx.com:{kind}_rtl:1.0"
     for bus in ("m_axi", "s_axil"):
-        maps = {target.rpartition("/")[2]: value for (target, key), value in found.items() if target.startswith(f"core/{bus}/") and key == "physical_name"}
+        maps = {target.rpartition("/")[2]: value for (target, key), value in found.items()
+                if target.startswith(f"core/{bus}/") and key == "physical_name"}
         assert maps == {p.name.rpartition("_")[2].upper(): p.name for p in top.ports if p.name.startswith(bus)}
     values = {target.removeprefix("core/"): value for (target, key), value in found.items() if key == "value"}
-    assert values == {"m_axi/PROTOCOL": "AXI4", "s_axil/PROTOCOL": "AXI4LITE", "aclk/ASSOCIATED_BUSIF": "m_axi:s_axil", "aclk/ASSOCIATED_RESET": "aresetn",
-                      "aresetn/POLARITY": "ACTIVE_LOW", "irq/SENSITIVITY": "LEVEL_HIGH"}
+    assert values == {"m_axi/PROTOCOL": "AXI4", "s_axil/PROTOCOL": "AXI4LITE", "aclk/ASSOCIATED_BUSIF": "m_axi:s_axil",
+                      "aclk/ASSOCIATED_RESET": "aresetn", "aresetn/POLARITY": "ACTIVE_LOW", "irq/SENSITIVITY": "LEVEL_HIGH"}
     assert found["core/m_axi", "range"] == str(2**48) and found["core/m_axi", "master_address_space_ref"] == "m_axi"
     assert found["core/s_axil/registers", "range"] == "4096" and found["core/s_axil", "slave_memory_map_ref"] == "s_axil"
     lists = {target: vivado.split(value) for (target, key), value in found.items() if key == "value_validation_list"}
@@ -131,19 +136,20 @@ def test_platform_designer_component(tmp_path):
         for interface, port, role, direction, expression in ports:
             assert direction.lower() == by_name[port].direction and expression == by_name[port].expression
             kind = kinds[interface][0]
-            assert role == port if kind == "conduit" else port.endswith(f"_{interface}_{role}") and role in FULL_ROLES[kind]
-        expected = {"clock": ("clock", "end"), "reset": ("reset", "end"), "csr": ("avalon", "end"), "read": ("avalon", "start"), "write": ("avalon", "start"),
-                    "irq": ("interrupt", "end"), "status": ("conduit", "end")}
+            assert role == port if kind == "conduit" else port.endswith(f"_{interface}_{role}") and role in ROLES[kind]
+        expected = {"clock": ("clock", "end"), "reset": ("reset", "end"), "csr": ("avalon", "end"), "read": ("avalon", "start"),
+                    "write": ("avalon", "start"), "irq": ("interrupt", "end"), "status": ("conduit", "end")}
         assert kinds == expected and len(tool.of("add_interface")) == len(expected)
         properties = {(name, key): value for name, key, value in tool.of("set_interface_property") if name != "csr" or key.startswith("associated")}
         assert properties == {**{(name, "associatedClock"): "clock" for name in set(kinds) - {"clock"}},
                               **{(name, "associatedReset"): "reset" for name in set(kinds) - {"clock", "reset"}},
                               **{(name, "addressUnits"): "SYMBOLS" for name in ("read", "write")},
                               ("reset", "synchronousEdges"): "BOTH", ("irq", "associatedAddressablePoint"): "csr"}
-        files = [(script_file.parent / path).resolve() for _, kind, option, path in tool.of("add_fileset_file") if (kind, option) == ("VERILOG", "PATH")]
+        files = [(script_file.parent / path).resolve() for _, *kind, path in tool.of("add_fileset_file") if kind == ["VERILOG", "PATH"]]
         assert Counter(files) == {f: 2 for f in sources("axi")}       # for synthesis and for simulation
         assert {name: int(value) for name, kind, value in tool.of("add_parameter") if kind == "INTEGER"} == top.parameters
-        assert all(list(map(int, tool.split(v))) == list(package.VALUES[name]) for name, key, v in tool.of("set_parameter_property") if key == "ALLOWED_RANGES")
+        ranges = {name: list(map(int, tool.split(value))) for name, key, value in tool.of("set_parameter_property") if key == "ALLOWED_RANGES"}
+        assert ranges == {name: list(package.VALUES[name]) for name in top.parameters}
 
 
 @pytest.mark.parametrize("bits, units", [(10, "WORDS"), (12, "SYMBOLS")])

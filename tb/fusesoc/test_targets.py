@@ -90,9 +90,10 @@ class Project(Interpreter):
 def set_up(fusesoc, monkeypatch):
     """Set a target up and run its project; the interpreter afterwards."""
     def run(name, *options):
-        done = fusesoc("--cores-root", ROOT, "run", "--setup", "--clean", "--build-root", fusesoc.folder / "build", f"--target={name}", CORE, *options)
+        build = fusesoc.folder / "build"
+        done = fusesoc("--cores-root", ROOT, "run", "--setup", "--clean", "--build-root", build, f"--target={name}", CORE, *options)
         assert done.returncode == 0, done.stdout
-        work, = (fusesoc.folder / "build").glob(f"*/{name}*")
+        work, = build.glob(f"*/{name}*")
         monkeypatch.chdir(work)
         project = Project(top_of(TARGETS[name]).ports)
         if name == "stratix10":     # Quartus reads these later, when ports exist
