@@ -105,9 +105,13 @@ class CompiledNetwork:
         return result
 
     def pack_images(self, x) -> np.ndarray:
-        """Images (N, C, H, W) of one minibatch as the bytes behind BASE1."""
-        layout = self.memory.act[0].layout
-        return layout.pack(x if layout.channels == x.shape[1] else unfold_images(x, self.network.parameters[0]))
+        """Images (N, C, H, W) of one minibatch as the bytes behind BASE1: as they are and, where WU takes them unfolded, once more so."""
+        plain, wide = self.memory.images, self.memory.act[0]
+        data = np.zeros(wide.end, np.uint8)
+        data[: plain.end] = plain.layout.pack(x)
+        if wide is not plain:
+            data[wide.addr :] = wide.layout.pack(unfold_images(x, self.network.parameters[0]))
+        return data
 
     def pack_targets(self, labels) -> np.ndarray:
         """Labels (N,) of one minibatch as the bytes behind BASE2."""

@@ -101,7 +101,7 @@ class Device:
         # Smaller minibatches use the same place; their folds may make their maps somewhat larger.
         self._room = round_up(2 * self.compiled.memory.size, PAGE)
         self._free += self._room
-        self._images, self._targets = (self._allocate(2 * layout.size) for layout in (self.compiled.memory.act[0].layout, self.compiled.memory.target.layout))
+        self._images, self._targets = (self._allocate(2 * tensor.end) for tensor in (self.compiled.memory.act[0], self.compiled.memory.target))
         self._prepare(self.compiled)
         backend.write32(reg.IRQ_ENABLE, 1)
         self.load(initial_weights(network, seed) if state is None else state)

@@ -124,7 +124,7 @@ class Lower:
 
     def load_weights(self, index: int, rows: Rows) -> list:
         """LOADW of weights and of the bias."""
-        p, tensor = self.layers[index], self.memory.weight[index]
+        p, tensor = self.network.parameters[index], self.memory.weight[index]
         layout, ops = tensor.layout, []
         _, inputs, *kernel = p.weight_shape
         parts = [("weights", 0, layout.groups * kernel[0] * kernel[1], inputs, rows.base)]
@@ -190,8 +190,9 @@ class Lower:
         return dict(n_g=groups, n_last=maps - (groups - 1) * self.config.cols)
 
     def forward(self, index: int, image: int, source: Place, dest: Place, rows: Rows, train: bool, loss: bool) -> Op:
-        """COMPUTE FP of the group that starts with `image`; gates are written when training, the last layer then gives the delta."""
-        p, fold, memory = self.layers[index], self.memory.folds[index].fp, self.memory
+        """COMPUTE FP of the group that starts with `image`; gates are written when training, the last layer then gives the delta. The first
+        layer is computed as the network has it: unfolding saves steps in WU only."""
+        p, fold, memory = self.network.parameters[index], self.memory.folds[index].fp, self.memory
         layout, (outputs, inputs, *kernel) = memory.weight[index].layout, p.weight_shape
         fields = dict(
             mode=FP, row_buf=source.buffer, dst_buf=dest.buffer, bias=p.bias, relu=p.relu, pool=bool(p.pool), rounding=MODES[self.network.mode("act")],

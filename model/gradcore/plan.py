@@ -146,11 +146,13 @@ class RowTensor:
 class MemoryMap:
     """Everything in DRAM and in the gate buffer. Addresses are relative to the BASE register of the tensor.
 
-    act[l] is layer l's input (one more: the output), delta[l] the stored local gradient at layer l's output, weight and momentum per layer,
-    gate[l] = (first vector, tile) or None, target_gate = first vector; size: bytes behind BASE0.
+    images is what the forward pass reads, act[l] layer l's input for WU (one more: the output; act[0] is images, too, unless WU takes it
+    unfolded), delta[l] the stored local gradient at layer l's output, weight and momentum per layer, gate[l] = (first vector, tile) or None,
+    target_gate = first vector; size: bytes behind BASE0.
     """
 
     folds: tuple
+    images: MapTensor
     act: tuple
     delta: tuple
     weight: tuple
@@ -164,7 +166,8 @@ class MemoryMap:
     def tensors(self) -> list:
         """All DRAM tensors by address, those behind BASE0 first."""
         maps = [t for t in (*self.act, *self.delta, self.target)]
-        return sorted([*self.weight, *self.momentum, *maps], key=lambda t: (getattr(t, "base_sel", FIXED), t.addr))
+        plain = [self.images] if self.images is not self.act[0] else []
+        return sorted([*self.weight, *self.momentum, *plain, *maps], key=lambda t: (getattr(t, "base_sel", FIXED), t.addr))
 
 
 def _tile(layout: MapLayout) -> Tile:
@@ -198,8 +201,13 @@ def memory_map(network, layers, config: EngineConfig, images: int, floors=None) 
     weight = tuple(RowTensor(f"{p.name}.weight", r, place(r.size)) for p, r in zip(layers, rows))
     momentum = tuple(RowTensor(f"{p.name}.momentum", r, place(r.size)) for p, r in zip(layers, rows))
 
-    first = layout(folds[0].fp, layers[0].in_shape)
-    act = [MapTensor("images", first, IMAGES, 0, _tile(first))]
+    shape = network.parameters[0].in_shape
+    first = layout(folds[0].fp, shape)
+    plain = MapTensor("images", first, IMAGES, 0, _tile(first))
+    act = [plain]
+    if layers[0].in_shape != shape:
+        wide = layout(folds[0].fp, layers[0].in_shape)
+        act = [MapTensor("images.unfolded", wide, IMAGES, round_up(first.size, ALIGN), _tile(wide))]
     for p, after in zip(layers, [*folds[1:], folds[-1]]):
         own = layout(after.fp, p.out_shape)
         act.append(MapTensor(f"{p.name}.act", own, FIXED, place(own.size), _tile(own)))
@@ -225,4 +233,4 @@ def memory_map(network, layers, config: EngineConfig, images: int, floors=None) 
     gates += bits.groups * bits.group_vectors
     if gates > config.gate_depth:
         raise CompileError(layers[-1].name, f"gate vectors of a minibatch of {images}, with the targets", gates, config.gate_depth)
-    return MemoryMap(tuple(folds), tuple(act), tuple(delta), weight, momentum, target, tuple(gate), target_gate, gates, at)
+    return MemoryMap(tuple(folds), plain, tuple(act), tuple(delta), weight, momentum, target, tuple(gate), target_gate, gates, at)

@@ -14,7 +14,8 @@ class Schedule:
     """Emits the operations of one program. `train`: the whole iteration, else the forward pass alone.
 
     Layers form chains as long as their tiles fit: a chain is computed group by group of images, and what one layer writes into an operand
-    buffer the next one reads there. `keep`: also store the deltas that nobody loads, so that all can be looked at.
+    buffer the next one reads there. Where all tensors of an iteration fit side by side, they stay in the buffers, except what up-sampling
+    takes through DRAM. `keep`: also store what nobody loads, so that all can be looked at.
     """
 
     def __init__(self, lower: Lower, train: bool, keep: bool):
@@ -26,6 +27,7 @@ class Schedule:
         self.weight_rows = self._place_rows("weight", self.config.wgt_depth)
         self.grad_rows = self._place_rows("gradient", self.config.grad_depth) if train else None
         self._resident = []  # layers whose weights are in the weight buffer
+        self._own = self._own_slots() if train else {}
         for chain in self._chains(range(len(self.layers)), self._follows_forward, self._forward_tiles):
             self._forward(chain)
         if train:
@@ -73,7 +75,7 @@ class Schedule:
 
     def _forward_tiles(self, chain: list) -> list:
         """(buffer, vectors, groups) of the tiles of a forward chain: its input, then every layer's output, in turns."""
-        tensors = [self.memory.act[chain[0]], *(self._output(index) for index in chain)]
+        tensors = [self._input(chain[0]), *(self._output(index) for index in chain)]
         return [(k % 2, tensor.tile.size, tensor.layout.groups) for k, tensor in enumerate(tensors)]
 
     def _backward_tiles(self, chain: list) -> list:
@@ -85,6 +87,10 @@ class Schedule:
             act, error = self.memory.act[index], self.memory.delta[index - 1].layout if index else None
             wanted += [(k % 2, act.tile.size, act.layout.groups), (k % 2, error.group_vectors, error.groups) if index else (k % 2, 0, 1)]
         return wanted
+
+    def _input(self, index: int):
+        """What the forward pass of a layer reads."""
+        return self.memory.act[index] if index else self.memory.images
 
     def _output(self, index: int):
         """What the forward pass of a layer writes: its activations, after the loss the delta."""
@@ -132,6 +138,8 @@ class Schedule:
         """Slots of the chain that begins with the last layer, with its input and its delta where the forward pass has left them; None where
         that is not all of them or another tile needs the place."""
         act, delta = self._newest
+        if self._input(chain[0]) is not self.memory.act[chain[0]]:
+            return None
         if chain[0] + 1 < len(self.layers) or self.memory.act[chain[0]].layout.groups > 1 or self.memory.delta[chain[0]].layout.groups > 1:
             return None
         (buffer, *_), (other, *_), *rest = self._backward_tiles(chain)
@@ -141,6 +149,23 @@ class Schedule:
             self._phases = before
             return None
         return [delta, act, *others]
+
+    def _own_slots(self) -> dict:
+        """Slots by tensor if everything fits at once: every tensor one group, all side by side; else none. The errors of a pooled layer, which
+        LOAD up-samples, have a place besides that of its delta."""
+        memory, wanted = self.memory, [(0, self.memory.images, self.memory.images.tile.size)]
+        for index, (act, delta) in enumerate(zip(memory.act, memory.delta)):
+            wanted += [(index % 2, act, act.tile.size)] * (act is not memory.images)
+            wanted += [(1 - index % 2, delta, delta.tile.size)]
+            wanted += [(1 - index % 2, (delta, "errors"), delta.layout.group_vectors)] * delta.upsample
+        room = [sum(size for b, _, size in wanted if b == buffer) for buffer in (0, 1)]
+        if max(room) > self.config.act_depth or any(t.layout.groups > 1 for t in (memory.images, *memory.act, *memory.delta)):
+            return {}
+        at, result = [0, 0], {}
+        for buffer, tensor, size in wanted:
+            result[tensor] = _Slots(buffer, size, [at[buffer]])
+            at[buffer] += size
+        return result
 
     def _weights(self, index: int):
         if index in self._resident:
@@ -154,7 +179,10 @@ class Schedule:
 
     def _forward(self, chain: list):
         stages = (2 * chain[0], 2 * chain[0] + 2)
-        slots = self._slots(self.layers[chain[0]].name, self._forward_tiles(chain), stages)
+        if self._own:
+            slots = [self._own[tensor] for tensor in (self._input(chain[0]), *(self._output(index) for index in chain))]
+        else:
+            slots = self._slots(self.layers[chain[0]].name, self._forward_tiles(chain), stages)
         self._act_buffer, self._newest = slots[-2].buffer, slots[-2:]
         images = [self._group_images(index) for index in chain]
         done, last = [0] * len(chain), None
@@ -176,7 +204,7 @@ class Schedule:
     def _forward_group(self, index: int, image: int, read: "_Slots", write: "_Slots", chained: bool, feeds: bool):
         """FP of one group; `chained`: its input is in the buffer, `feeds`: its output is read there by the next layer."""
         p, memory, lower, loss = self.layers[index], self.memory, self.lower, self._has_loss(index)
-        source, dest = memory.act[index], self._output(index)
+        source, dest = self._input(index), self._output(index)
         if image == 0:
             self._weights(index)
             for group in range(memory.target.layout.groups * loss):
@@ -187,7 +215,7 @@ class Schedule:
             tile = self._load(read, index, source, image)
         out = write.place(dest, image)
         self.ops.append(lower.forward(index, image, tile, out, self.weight_rows[index], self.train, loss))
-        if self.train or not feeds:
+        if self.keep or not (self._own or feeds and not self.train):
             self._finish(p.name, dest, image, memory.folds[index].fp, out)
 
     def _backward(self, chain: list, beside: list):
@@ -195,8 +223,10 @@ class Schedule:
         first = self.layers[chain[0]]
         stages = (2 * chain[0], *((2 * chain[0] - 1,) if chain[0] else ()), *((2 * chain[0] + 1,) if first.pool else ()))
         tiles, more = self._backward_tiles(chain), self._backward_tiles(beside) if beside else []
-        slots = self._kept_slots(chain) if not beside else None
-        slots = slots or self._slots(first.name, tiles + more, stages)
+        if self._own:
+            slots = [slots for each in (chain, beside) if each for slots in self._own_backward(each)]
+        else:
+            slots = (not beside and self._kept_slots(chain)) or self._slots(first.name, tiles + more, stages)
         run = self._backward_groups(chain, slots[: len(tiles)])
         follow, behind = self._backward_groups(beside, slots[len(tiles) :]), 0
         whole = self.memory.delta[0].layout.group_images
@@ -226,6 +256,13 @@ class Schedule:
                 self.ops.append(self.lower.gradients(index, image, rows, columns[index], self.grad_rows[index], image == 0))
             yield min(image + self._group_images(chain[0]), self.images)
 
+    def _own_backward(self, chain: list) -> list:
+        """The slots of a backward chain where every tensor has its own."""
+        acts = [self._own[self.memory.act[index]] for index in chain]
+        deltas = [self.memory.delta[index - 1] if index else None for index in chain]
+        errors = [delta and self._own[(delta, "errors") if delta.upsample else delta] for delta in deltas]
+        return [self._own[self.memory.delta[chain[0]]], *(slots for pair in zip(acts, errors) for slots in pair)]
+
     def _errors(self, index: int, image: int, delta_slots: "_Slots", error_slots: "_Slots", last: bool):
         """BP of one group; stored unless the next layer of the chain reads it in the buffer."""
         if index == 0:
@@ -237,7 +274,7 @@ class Schedule:
         for part in range(image, min(image + per_wu, self.images), per_bp):
             out = error_slots.place(error, part, stored=True)
             self.ops += self.lower.backward(index, part, delta_slots.place(delta, part), out, self.weight_rows[index])
-            if self.keep or last:
+            if self.keep or error.upsample or (last and not self._own):
                 self._finish(self.layers[index].name, error, part, folds.bp, out)
 
     def _scale(self, index: int):

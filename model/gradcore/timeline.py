@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the compiler expects of the clock: when every instruction starts and ends, from its work and what it must wait for.
 
-An event-driven model of the five engines. COMPUTE takes its passes; transfers share the memory's bandwidth evenly, and a STORE stands still
-while the array reads its buffer. The engine's own latencies are those of doc/architecture.md, "Pipeline of a compute step".
+An event-driven model of the five engines. COMPUTE takes its passes; transfers share the memory's bandwidth evenly, a STORE stands still while
+the array reads its buffer, an UPDATE while gradients of single blocks take every cycle of the gradient buffer. The engine's own latencies are
+those of doc/architecture.md, "Pipeline of a compute step".
 """
 
 from dataclasses import dataclass
 
-from gradcore.isa import Opcode
+from gradcore.isa import WU, Opcode
 from gradcore.tokens import COMPUTE, PRODUCER, READ, WRITTEN, dependencies
 
-TURN_ROUND, READ_LATENCY, DRAIN_LATENCY, TRANSFER_LATENCY = 2, 6, 30, 25
+TURN_ROUND, READ_LATENCY, DRAIN_LATENCY, FETCH_LATENCY = 2, 6, 30, 34
+# Cycles of a transfer besides its beats and the memory's latency, which an UPDATE meets twice.
+TRANSFER_LATENCY = {Opcode.LOAD: 25, Opcode.LOADW: 7, Opcode.STORE: 25, Opcode.UPDATE: 39}
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ def timeline(ops: list, memory: Bandwidth = Bandwidth()) -> list:
     """(start, end) of every operation in expected cycles."""
     needs, order = dependencies(ops), {id(op): k for k, op in enumerate(ops)}
     engines = [_Engine([op for op in ops if op.engine == number]) for number in range(5)]
-    spans, signals, now = [None] * len(ops), {}, 0.0
+    spans, signals, now = [None] * len(ops), {}, float(FETCH_LATENCY + memory.latency)
     while any(engine.op for engine in engines):
         for engine in engines:
             op = engine.op
@@ -50,7 +53,7 @@ def timeline(ops: list, memory: Bandwidth = Bandwidth()) -> list:
             given = [signals.get((source, producer)) for producer, source in needs[order[id(op)]].items()]
             if None not in given:
                 engine.started, engine.left = True, _work(op)
-                engine.wait = 0.0 if op.engine == COMPUTE else TRANSFER_LATENCY + memory.latency
+                engine.wait = _latency(op.instr.opcode, memory)
                 engine.begin = max([now, *given])
                 spans[order[id(op)]] = engine.begin, None
         speeds = _speeds(engines, now, memory)
@@ -73,6 +76,11 @@ def _work(op) -> int:
     return op.cycles + TURN_ROUND * (op.engine == COMPUTE)
 
 
+def _latency(opcode, memory: Bandwidth) -> float:
+    """Cycles after the work until the result is there."""
+    return 0.0 if opcode == Opcode.COMPUTE else TRANSFER_LATENCY[opcode] + memory.latency * (1 + (opcode == Opcode.UPDATE))
+
+
 def _next(engine, speed: float, now: float) -> float:
     """Cycles until something changes for an engine."""
     if engine.begin > now:
@@ -85,12 +93,15 @@ def _next(engine, speed: float, now: float) -> float:
 def _speeds(engines: list, now: float, memory: Bandwidth) -> list:
     """Share of its full speed that every engine has at the moment."""
     running = [engine.started and engine.begin <= now and engine.left > 0 for engine in engines]
-    reads = {space for space, _, _ in engines[COMPUTE].op.reads} if running[COMPUTE] else ()
+    compute = engines[COMPUTE].op if running[COMPUTE] else None
+    reads = {space for space, _, _ in compute.reads} if compute else ()
+    no_gradients = compute and compute.instr["mode"] == WU and compute.instr["n_by"] * compute.instr["n_bx"] == 1
     speeds, wanted = [float(r) for r in running], {}
     for number, engine in enumerate(engines):
         if not running[number] or number == COMPUTE:
             continue
-        if engine.op.instr.opcode == Opcode.STORE and engine.op.reads[0][0] in reads:
+        opcode = engine.op.instr.opcode
+        if opcode == Opcode.STORE and engine.op.reads[0][0] in reads or opcode == Opcode.UPDATE and no_gradients:
             speeds[number] = 0.0
         else:
             wanted[number] = engine.op.beats / engine.op.cycles

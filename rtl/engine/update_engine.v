@@ -103,7 +103,7 @@ module update_engine #(
     genvar s;
     generate
         for (s = 0; s < 2; s = s + 1) begin : g_stream
-            word_reader #(.LANES(COLS), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_reader (
+            word_reader #(.LANES(COLS), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .BEATS(64)) u_reader (
                 .clk(clk), .rst(rst), .start(start && (s == 0 || momentum)), .s_instruction(contiguous),
                 .cfg_addr(addr[s*48 +: 48]), .cfg_base(cfg_base),
                 .m_rreq_valid(m_rreq_valid[s]), .m_rreq_ready(m_rreq_ready[s]),

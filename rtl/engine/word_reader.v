@@ -8,7 +8,8 @@ module word_reader #(
     parameter LANES  = 64,
     parameter DW     = 16,
     parameter MEM_W  = 512,
-    parameter ADDR_W = 48
+    parameter ADDR_W = 48,
+    parameter BEATS  = 128    // in flight or waiting, at most
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -44,7 +45,7 @@ module word_reader #(
         .cfg_words(s_instruction[25*16 +: 32]), .m_valid(desc_valid), .m_ready(desc_ready), .m_addr(desc_addr),
         .s_word(m_valid && m_ready), .m_last(last)
     );
-    dma_reader #(.ADDR_W(ADDR_W), .MEM_W(MEM_W)) u_dma (
+    dma_reader #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .DEPTH(BEATS), .MAX_BURST(BEATS/4)) u_dma (
         .clk(clk), .rst(rst), .s_valid(desc_valid), .s_ready(desc_ready), .s_addr(desc_addr),
         .s_run_beats(s_instruction[6*16 +: 32]), .s_n1(s_instruction[8*16 +: 16]), .s_stride1(s_instruction[9*16 +: 32]),
         .s_n2(s_instruction[11*16 +: 16]), .s_stride2(s_instruction[12*16 +: 32]),

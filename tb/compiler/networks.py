@@ -98,7 +98,7 @@ def same(what: str, got, want):
 
 
 def stored(compiled, tensor) -> bool:
-    """Does the training program write the tensor? A delta that is used where it was made stays in its buffer, unless it is to be kept."""
+    """Does the training program write the tensor? What is used where it was made stays in its buffer, unless it is to be kept."""
     place = f"dram{tensor.base_sel}", tensor.addr
     return any(place == write[:2] for op in compiled.train.ops for write in op.writes)
 
@@ -111,7 +111,8 @@ def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> in
     for p in trainer.network.parameters:
         if p.index:
             assert memory.act[p.index].base_sel == FIXED
-            same(f"{p.name} input", memory.act[p.index].layout.unpack(device.tensor(memory.act[p.index])), last["act"][p.index])
+            if stored(compiled, memory.act[p.index]):
+                same(f"{p.name} input", memory.act[p.index].layout.unpack(device.tensor(memory.act[p.index])), last["act"][p.index])
         delta = memory.delta[p.index]
         want = last["error"][p.index + 1] if p.pool else last["delta"][p.index]
         if stored(compiled, delta):

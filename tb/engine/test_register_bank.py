@@ -81,6 +81,7 @@ def test_register_bank():
 
 
 def test_engine_refuses():
-    for bad, text in (({"GRID": 5}, "GRID_must"), ({"COLS": 24}, "COLS_must"), ({"DW": 7}, "DW_must"), ({"MEM_W": 96}, "MEM_W_must"),
-                      ({"ADDR_W": 32}, "ADDR_W_must"), ({"ACT_DEPTH": 1 << 17}, "DEPTH_beyond_the_addresses")):
+    for bad, text in (({"GRID": 5}, "GRID_must"), ({"COLS": 24}, "COLS_must"), ({"DW": 7}, "DW_must"), ({"DW": 17}, "DW_must"), ({"MEM_W": 96}, "MEM_W_must"),
+                      ({"ADDR_W": 32}, "ADDR_W_must"), ({"ADDR_W": 49}, "ADDR_W_must"), ({"WGT_DEPTH": 1 << 17}, "WGT_DEPTH_or"),
+                      ({"GRAD_DEPTH": 1 << 17}, "WGT_DEPTH_or"), ({"ACT_DEPTH": 1 << 17}, "DEPTH_beyond_the_addresses")):
         expect_elaboration_error("engine", "engine", bad, text)
