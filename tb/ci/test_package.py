@@ -19,7 +19,7 @@ AVALON_PORTS = """
     input wire [9:0] avs_csr_address, input wire avs_csr_read, input wire avs_csr_write, input wire [31:0] avs_csr_writedata,
     input wire [3:0] avs_csr_byteenable, output wire [31:0] avs_csr_readdata,
     output wire avs_csr_readdatavalid, output wire avs_csr_waitrequest,
-    output wire [ADDR_W-1:0] avm_read_address, output wire avm_read_read, output wire [5:0] avm_read_burstcount,
+    output wire avs_csr_writeresponsevalid, output wire [ADDR_W-1:0] avm_read_address, output wire avm_read_read, output wire [5:0] avm_read_burstcount,
     input wire [MEM_W-1:0] avm_read_readdata, input wire avm_read_readdatavalid, input wire avm_read_waitrequest,
     output wire [ADDR_W-1:0] avm_write_address, output wire avm_write_write,
     output wire [MEM_W-1:0] avm_write_writedata, output wire [MEM_W/8-1:0] avm_write_byteenable,
@@ -158,12 +158,13 @@ def test_units_of_the_registers(bits, units, tmp_path):
     top = package.read_top("gradcore_fixture", fixture(tmp_path, AVALON_PORTS.replace("[9:0] avs", f"[{bits - 1}:0] avs")))
     tool.source(package.package(top, [], tmp_path))
     assert dict(tool.of("set_interface_property", "csr")) == {
-        "associatedClock": "clock", "associatedReset": "reset", "addressUnits": units, "maximumPendingReadTransactions": "1"}
+        "associatedClock": "clock", "associatedReset": "reset", "addressUnits": units, "maximumPendingReadTransactions": "4",
+        "maximumPendingWriteTransactions": "4"}
 
 
 @pytest.mark.parametrize("right, wrong, word", [
     ("[9:0] avs", "[7:0] avs", "256 addresses"),
-    ("output wire avs_csr_readdatavalid, output wire avs_csr_waitrequest,", "", "when data are valid"),
+    ("output wire avs_csr_readdatavalid, output wire avs_csr_waitrequest,\n", "", "when data are valid"),
     ("[5:0] avm_read_burstcount", "[MEM_W/16-1:0] avm_read_burstcount", "width of avm_read_burstcount"),
     ("csi_clock_clk", "clk", "has no aclk, aresetn, irq"),
 ])
