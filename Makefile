@@ -7,7 +7,7 @@ VENV   := build/venv
 PY     := $(VENV)/bin/python
 READY  := build/.ready
 
-.PHONY: demo test lint formal synth mutate bench clean setup
+.PHONY: demo test lint formal synth mutate bench package clean setup
 .DEFAULT_GOAL := test
 
 setup: $(READY)
@@ -36,6 +36,9 @@ mutate: $(READY)
 
 bench: $(READY)
 	$(PY) -m gradcore bench digits
+
+package: $(READY)
+	$(PY) ci/package
 
 clean:
 	rm -rf build

@@ -1,48 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cores as a user meets them: through the fusesoc command, in the repository and in a project of the user's own."""
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
 from gradcore.sources import ROOT, core_names
-from tb.support.tools import tool_environment
+from tb.fusesoc.conftest import Shell
 
 EXAMPLE = ROOT / "examples" / "mac_array_user"
 CORE_FILES = [ROOT / "core.core", *sorted((ROOT / "rtl").glob("*/*.core")), EXAMPLE / "outer_product.core"]
 NAMES = {f"gradcore:ip:{name}:0.1.0" for name in [*core_names(), "gradcore"]}
-
-
-class Shell:
-    """Calls fusesoc with a configuration, a cache and a build root of its own; the user's stay untouched."""
-
-    def __init__(self, folder: Path):
-        self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "FUSESOC_IGNORE").touch()
-        self.env = tool_environment() | {f"XDG_{kind}_HOME": str(folder / kind) for kind in ("CONFIG", "CACHE", "DATA")}
-
-    def __call__(self, *arguments, cwd: Path = ROOT, config: bool = True) -> subprocess.CompletedProcess:
-        (self.folder / "empty.conf").touch()
-        own = ["--config", self.folder / "empty.conf"] if config else []
-        program = [sys.executable, "-c", "import sys; from fusesoc.main import main; sys.exit(main())"]
-        return subprocess.run([*program, *own, *arguments], cwd=cwd, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-
-    def run(self, target: str, core: str, root: Path = ROOT, *more) -> subprocess.CompletedProcess:
-        return self("--cores-root", root, "run", "--clean", "--build-root", self.folder / "build", f"--target={target}", *more, core, cwd=root)
-
-
-@pytest.fixture(scope="module")
-def fusesoc():
-    shell = Shell(ROOT / "build" / "fusesoc" / str(os.getpid()))
-    yield shell
-    shutil.rmtree(shell.folder)
 
 
 def copy_of_library(target: Path) -> Path:
@@ -82,7 +53,8 @@ def test_core_file_has_licence_lint_and_rtl_only_by_default(path):
         assert name in NAMES or path.parent == EXAMPLE and name.removeprefix("~") in NAMES, f"{name}: no exact version"
     for fileset in core["filesets"].values():
         for file in fileset.get("files", []):
-            assert (path.parent / file).is_file() and ".." not in file
+            name, = [file] if isinstance(file, str) else file      # a file may carry its type
+            assert (path.parent / name).is_file() and ".." not in name
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
