@@ -48,7 +48,35 @@ def test_counts_parameters_of_the_configuration(tmp_path, monkeypatch):
                                         "always @(posedge clk) y <= a;\nendmodule\n")
     monkeypatch.setattr(synth, "ROOT", tmp_path)
     monkeypatch.setattr(synth, "sources", lambda core: [tmp_path / "planted.v"])
-    assert [synth.synthesise("planted", "planted", {"N": n})["FF"] for n in (3, 5)] == [3, 5]
+    assert [synth.synthesise("planted", "planted", {"N": n})["cells"]["FF"] for n in (3, 5)] == [3, 5]
+
+
+CHAIN = """module half (input wire clk, input wire [5:0] x, output wire p, output reg q);
+  assign p = ^x;
+  always @(posedge clk) q <= p;
+endmodule
+module planted (input wire clk, input wire [5:0] a, output wire y);
+  reg [5:0] r;
+  wire p;
+  wire [5:0] t;
+  always @(posedge clk) r <= a;
+  half u_one (.clk(clk), .x(r), .p(p), .q(t[5]));
+  assign t[4:0] = {5{p}} ^ a[4:0];
+  half u_two (.clk(clk), .x({t[4:0], p}), .p(y), .q());
+endmodule
+"""
+
+
+def test_levels_through_the_hierarchy(tmp_path, monkeypatch):
+    """From r through the first half's LUT, one of its own for t and the second half's into its register."""
+    synth = script("synth")
+    (tmp_path / "planted.v").write_text(CHAIN)
+    monkeypatch.setattr(synth, "ROOT", tmp_path)
+    monkeypatch.setattr(synth, "sources", lambda core: [tmp_path / "planted.v"])
+    assert synth.synthesise("planted", "planted", {})["levels"] == 3
+    monkeypatch.setattr(synth, "MOST_LEVELS", 2)
+    with pytest.raises(synth.SynthesisError, match="planted: 3 levels from r.* no reason"):
+        synth.synthesise("planted", "planted", {})
 
 
 def test_counts_every_cell_or_says_which_it_does_not_know():
