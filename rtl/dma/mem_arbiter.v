@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shares one native memory port between READERS read and WRITERS write clients. A request goes to the lowest waiting client number;
 // starvation is bounded by the clients' own credits. Read data return in the order of the requests, to the client that
-// asked (only valid goes through here: data and last reach all clients); a write grant is held until the burst's last beat. One read request and one beat per cycle; a write burst of n beats takes
+// asked; a write grant is held until the burst's last beat. One read request and one beat per cycle; a write burst of n beats takes
 // n + 1 cycles. Requests reach the port without delay. At most DEPTH bursts wait for data or responses on each side.
 `default_nettype none
 
@@ -19,6 +19,8 @@ module mem_arbiter #(
     input  wire [READERS*ADDR_W-1:0]  s_rreq_addr,
     input  wire [READERS*8-1:0]       s_rreq_len,
     output wire [READERS-1:0]         m_rdat_valid,
+    output wire [MEM_W-1:0]           m_rdat_data,
+    output wire                       m_rdat_last,
     input  wire [WRITERS-1:0]         s_wreq_valid,
     output wire [WRITERS-1:0]         s_wreq_ready,
     input  wire [WRITERS*ADDR_W-1:0]  s_wreq_addr,
@@ -35,6 +37,7 @@ module mem_arbiter #(
     output wire [7:0]                 m_rreq_len,
     output wire [READERS-1:0]         m_rreq_client,   // one-hot
     input  wire                       s_rdat_valid,
+    input  wire [MEM_W-1:0]           s_rdat_data,
     input  wire                       s_rdat_last,
     output wire                       m_wreq_valid,
     input  wire                       m_wreq_ready,
@@ -79,6 +82,8 @@ module mem_arbiter #(
     assign m_rreq_client = r_pick;
     assign s_rreq_ready = r_pick & {READERS{m_rreq_ready}};
     assign m_rdat_valid = r_owner & {READERS{s_rdat_valid}};
+    assign m_rdat_data  = s_rdat_data;
+    assign m_rdat_last  = s_rdat_last;
 
     genvar i;
     generate

@@ -2,7 +2,8 @@
 // Stands between mem_arbiter and the memory port and lets nothing out that was not allowed. A request passes if its 4 KiB page lies in a
 // window that has the right; else it is held back for good and reported. Error responses are reported with client and address of
 // their burst. While s_abort is high no new request leaves; what has been shown or issued runs to its end, and sts_quiet tells when nothing
-// is outstanding any more. Requests take two cycles, data none. Obeys doc/streams.md, "Native memory port".
+// is outstanding any more. Requests take two cycles, data none; a write request comes when the beats of the one before have left, as
+// from mem_arbiter. Obeys doc/streams.md, "Native memory port".
 `default_nettype none
 
 module memory_guard #(
@@ -114,7 +115,7 @@ module memory_guard #(
         else if (beat)                    beats_q <= beats_q - 9'd1;
         if (rst) beats_q <= 9'd0;
     end
-    assign sts_quiet = s_abort && !m_rreq_valid && !m_wreq_valid && !r_open && !w_open && data_free;
+    assign sts_quiet = !m_rreq_valid && !m_wreq_valid && !r_open && !w_open && data_free;
 
     // ---- Errors
     wire bad_read  = s_rdat_valid && |s_rdat_resp;

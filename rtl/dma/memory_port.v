@@ -21,6 +21,8 @@ module memory_port #(
     input  wire [READERS*ADDR_W-1:0]         s_rreq_addr,
     input  wire [READERS*8-1:0]              s_rreq_len,
     output wire [READERS-1:0]                m_rdat_valid,
+    output wire [MEM_W-1:0]                  m_rdat_data,
+    output wire                              m_rdat_last,
     input  wire [WRITERS-1:0]                s_wreq_valid,
     output wire [WRITERS-1:0]                s_wreq_ready,
     input  wire [WRITERS*ADDR_W-1:0]         s_wreq_addr,
@@ -37,6 +39,7 @@ module memory_port #(
     output wire [ADDR_W-1:0]                 m_rreq_addr,
     output wire [7:0]                        m_rreq_len,
     input  wire                              s_rdat_valid,
+    input  wire [MEM_W-1:0]                  s_rdat_data,
     input  wire                              s_rdat_last,
     input  wire [1:0]                        s_rdat_resp,
     output wire                              m_wreq_valid,
@@ -75,12 +78,13 @@ module memory_port #(
 
     mem_arbiter #(.READERS(READERS), .WRITERS(WRITERS), .ADDR_W(ADDR_W), .MEM_W(MEM_W)) u_arbiter (
         .clk(clk), .rst(rst),
-        .s_rreq_valid(s_rreq_valid), .s_rreq_ready(s_rreq_ready), .s_rreq_addr(s_rreq_addr), .s_rreq_len(s_rreq_len), .m_rdat_valid(m_rdat_valid),
+        .s_rreq_valid(s_rreq_valid), .s_rreq_ready(s_rreq_ready), .s_rreq_addr(s_rreq_addr), .s_rreq_len(s_rreq_len),
+        .m_rdat_valid(m_rdat_valid), .m_rdat_data(m_rdat_data), .m_rdat_last(m_rdat_last),
         .s_wreq_valid(s_wreq_valid), .s_wreq_ready(s_wreq_ready), .s_wreq_addr(s_wreq_addr), .s_wreq_len(s_wreq_len),
         .s_wdat_valid(s_wdat_valid), .s_wdat_ready(s_wdat_ready), .s_wdat_data(s_wdat_data), .s_wdat_strb(s_wdat_strb), .s_wdat_last(s_wdat_last),
         .m_wrsp_valid(m_wrsp_valid),
         .m_rreq_valid(rreq_valid), .m_rreq_ready(rreq_ready), .m_rreq_addr(rreq_addr), .m_rreq_len(rreq_len), .m_rreq_client(rreq_client),
-        .s_rdat_valid(s_rdat_valid), .s_rdat_last(s_rdat_last),
+        .s_rdat_valid(s_rdat_valid), .s_rdat_data(s_rdat_data), .s_rdat_last(s_rdat_last),
         .m_wreq_valid(wreq_valid), .m_wreq_ready(wreq_ready), .m_wreq_addr(wreq_addr), .m_wreq_len(wreq_len), .m_wreq_client(wreq_client),
         .m_wdat_valid(wdat_valid), .m_wdat_ready(wdat_ready), .m_wdat_data(m_wdat_data), .m_wdat_strb(m_wdat_strb), .m_wdat_last(m_wdat_last),
         .s_wrsp_valid(s_wrsp_valid)

@@ -81,7 +81,6 @@ module control #(
     localparam [7:0] GRAD_8 = GRAD_LOG[7:0];
     localparam [7:0] GATE_8 = GATE_LOG[7:0];
     localparam [7:0] ACC_8  = ACC_W[7:0];
-    localparam [7:0] ADDR_8 = ADDR_W[7:0];
     localparam [7:0] WINDOWS_8 = WINDOWS[7:0];
 
     // ---- Registers and program state
@@ -105,7 +104,7 @@ module control #(
 
     register_bank #(
         .ADDR_W(ADDR_W), .WINDOWS(WINDOWS), .CONFIG({BEAT_8, DW_8, COLS_8, GRID_8}), .CONFIG2({GATE_8, GRAD_8, WGT_8, ACT_8}),
-        .CONFIG3({8'd0, ADDR_8, WINDOWS_8, ACC_8})
+        .CONFIG3({16'd0, WINDOWS_8, ACC_8})
     ) u_registers (
         .clk(clk), .rst(rst),
         .s_reg_write(s_reg_write), .s_reg_addr(s_reg_addr), .s_reg_wdata(s_reg_wdata), .s_reg_read(s_reg_read), .m_reg_rdata(m_reg_rdata),
