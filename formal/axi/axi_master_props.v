@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // axi_master, MEM_W 64, with at most 4 bursts under way on each side. AXI4 for its requester: AR, AW, W stay until taken, bursts of whole beats
 // inside 4 KiB, WLAST on the last beat, no W before its AW, RREADY and BREADY always high, ID 0. For the native port: data and
-// responses of the bus, all of them and no others. The error status. Assumed: the native port's rules of its requester, AXI4's of the slave.
+// responses of the bus with their codes, all of them and no others. Assumed: the native port's rules of its requester, AXI4's of the slave.
 `default_nettype none
 
 module axi_master_props (
     input wire        clk,
     input wire        rst,
-    input wire        clear,
     input wire        rreq_valid,
     input wire [32:0] rreq_addr,
     input wire [7:0]  rreq_len,
@@ -48,16 +47,15 @@ module axi_master_props (
     wire        wlast;
     wire        rready;
     wire        bready;
-    wire        error;
-    wire [1:0]  resp;
+    wire [1:0]  rdat_resp;
+    wire [1:0]  wrsp_resp;
 
     axi_master #(.ADDR_W(33), .MEM_W(64)) u_dut (
-        .clk(clk), .rst(rst), .clear(clear),
         .s_rreq_valid(rreq_valid), .s_rreq_ready(rreq_ready), .s_rreq_addr(rreq_addr), .s_rreq_len(rreq_len),
-        .m_rdat_valid(rdat_valid), .m_rdat_data(rdat_data), .m_rdat_last(rdat_last),
+        .m_rdat_valid(rdat_valid), .m_rdat_data(rdat_data), .m_rdat_last(rdat_last), .m_rdat_resp(rdat_resp),
         .s_wreq_valid(wreq_valid), .s_wreq_ready(wreq_ready), .s_wreq_addr(wreq_addr), .s_wreq_len(wreq_len),
         .s_wdat_valid(wdat_valid), .s_wdat_ready(wdat_ready), .s_wdat_data(wdat_word[63:0]), .s_wdat_strb(wdat_word[71:64]),
-        .s_wdat_last(wdat_last), .m_wrsp_valid(wrsp_valid),
+        .s_wdat_last(wdat_last), .m_wrsp_valid(wrsp_valid), .m_wrsp_resp(wrsp_resp),
         .m_axi_awid(aw_constants[0]), .m_axi_awaddr(awaddr), .m_axi_awlen(awlen), .m_axi_awsize(aw_constants[3:1]),
         .m_axi_awburst(aw_constants[5:4]), .m_axi_awlock(aw_constants[6]), .m_axi_awcache(aw_constants[10:7]),
         .m_axi_awprot(aw_constants[13:11]), .m_axi_awvalid(awvalid), .m_axi_awready(awready),
@@ -66,8 +64,7 @@ module axi_master_props (
         .m_axi_arid(ar_constants[0]), .m_axi_araddr(araddr), .m_axi_arlen(arlen), .m_axi_arsize(ar_constants[3:1]),
         .m_axi_arburst(ar_constants[5:4]), .m_axi_arlock(ar_constants[6]), .m_axi_arcache(ar_constants[10:7]),
         .m_axi_arprot(ar_constants[13:11]), .m_axi_arvalid(arvalid), .m_axi_arready(arready),
-        .m_axi_rid(1'b0), .m_axi_rdata(rdata), .m_axi_rresp(rresp), .m_axi_rlast(rlast), .m_axi_rvalid(rvalid), .m_axi_rready(rready),
-        .sts_error(error), .sts_resp(resp)
+        .m_axi_rid(1'b0), .m_axi_rdata(rdata), .m_axi_rresp(rresp), .m_axi_rlast(rlast), .m_axi_rvalid(rvalid), .m_axi_rready(rready)
     );
     first_reset u_reset (.clk(clk), .rst(rst), .started(started));
 
@@ -94,15 +91,6 @@ module axi_master_props (
         .bursts(bus_writes), .left(bus_left), .full(bus_write_full), .unanswered(bus_unanswered)
     );
 
-    reg       error_q;     // a response with an error since the last clear; the first one's code, of the read first
-    reg [1:0] resp_q;
-    wire      bad_read  = rvalid && rresp[1];
-    wire      bad_write = bvalid && bresp[1];
-    always @(posedge clk) begin
-        if (!error_q) resp_q <= bad_read ? rresp : bresp;
-        error_q <= !rst && !clear && (error_q || bad_read || bad_write);
-    end
-
     (* hierconn *) wire [31:0] \u_native_read.u_queue.lens_q ;
     (* hierconn *) wire [31:0] \u_bus_read.u_queue.lens_q ;
     (* hierconn *) wire [31:0] \u_native_write.u_queue.lens_q ;
@@ -115,16 +103,16 @@ module axi_master_props (
         // ID 0, 8 bytes a beat, INCR, no lock, normal bufferable, no protection.
         assert (ar_constants == {3'd0, 4'b0011, 1'b0, 2'b01, 3'd3, 1'b0} && aw_constants == ar_constants);
         assert (rready && bready);
-        if (rdat_valid) assert (rdat_data == rdata);
+        if (rdat_valid) assert (rdat_data == rdata && rdat_resp == rresp);
+        if (wrsp_valid) assert (wrsp_resp == bresp);
         if (wvalid) assert (word == wdat_word);
         if (arvalid) assert (araddr == rreq_addr && arlen == rreq_len);
         if (awvalid) assert (awaddr == wreq_addr && awlen == wreq_len);
-        assert (error == error_q && resp == (error ? resp_q : 2'b00));
         // Both ends count the same bursts.
         assert (native_reads == bus_reads && \u_native_read.u_queue.lens_q == \u_bus_read.u_queue.lens_q );
         assert (native_writes == bus_writes && \u_native_write.u_queue.lens_q == \u_bus_write.u_queue.lens_q );
         assert (native_unanswered == bus_unanswered);
-        cover (error && bus_reads == 3'd3 && bus_unanswered == 16'd1 && rlast && rvalid);
+        cover (rresp[1] && bus_reads == 3'd3 && bus_unanswered == 16'd1 && rlast && rvalid);
     end
 endmodule
 

@@ -55,8 +55,8 @@ class CompiledProgram:
 
     def describe(self, index: int) -> str:
         """One line about instruction `index`, for error messages."""
-        if index == len(self.ops):
-            return "END"
+        if index >= len(self.ops):
+            return "END" if index == len(self.ops) else "the end of the program"
         op: Op = self.ops[index]
         return f"instruction {index}: {op.instr.opcode.name} {op.layer}: {op.text}"
 

@@ -15,6 +15,8 @@ LEGAL = {
     "acc_width": tuple(range(24, 49)),      # and at least 2 * data_width + 4
 }
 
+WINDOWS = 4     # DMA windows
+
 
 @dataclass(frozen=True)
 class EngineConfig:
@@ -68,9 +70,9 @@ class EngineConfig:
 
     @property
     def config_registers(self) -> tuple:
-        """Values of the registers CONFIG and CONFIG2."""
+        """Values of the registers CONFIG, CONFIG2 and CONFIG3."""
         def log(n):
             return n.bit_length() - 1
         first = self.grid | self.cols << 8 | self.data_width << 16 | log(self.mem_bytes) << 24
         second = log(self.act_depth) | log(self.wgt_depth) << 8 | log(self.grad_depth) << 16 | log(self.gate_depth) << 24
-        return first, second
+        return first, second, self.acc_width | WINDOWS << 8

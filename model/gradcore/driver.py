@@ -19,10 +19,10 @@ PAGE = 4096
 
 
 class EngineError(RuntimeError):
-    """The engine stopped with an error or did not finish. Attributes: code, index (instruction)."""
+    """The engine stopped with an error or did not finish. Attributes: code, index (instruction), address (doc/registers.md, "Errors")."""
 
-    def __init__(self, message, code=None, index=None):
-        self.code, self.index = code, index
+    def __init__(self, message, code=None, index=None, address=None):
+        self.code, self.index, self.address = code, index, address
         super().__init__(message)
 
 
@@ -35,7 +35,7 @@ class MachineBackend:
         self.dram = np.zeros(size, np.uint8)
         self.machine = Machine(config, self.dram, order, seed, after=after)
         self._registers = {}
-        self._fixed = {reg.ID: reg.ID_VALUE, reg.VERSION: reg.VERSION_VALUE, **dict(zip((reg.CONFIG, reg.CONFIG2), config.config_registers))}
+        self._fixed = {reg.ID: reg.ID_VALUE, reg.VERSION: reg.VERSION_VALUE, **dict(zip((reg.CONFIG, reg.CONFIG2, reg.CONFIG3), config.config_registers))}
         self._status = self._error = 0
 
     def read32(self, offset: int) -> int:
@@ -90,7 +90,7 @@ class Device:
     """
 
     def __init__(self, backend, network, config: EngineConfig = EngineConfig(), seed: int = 1, state: list | None = None,
-                 origin: int = 0, timeout: float = 600.0, keep: bool = False):
+                 origin: int = 0, timeout: float = 600.0, keep: bool = False, watchdog: int = 1 << 20):
         self.backend, self.network, self.config, self.seed, self.timeout, self._keep = backend, network, config, seed, timeout, keep
         self.grad_overflow = False
         self._check_engine()
@@ -103,7 +103,8 @@ class Device:
         self._free += self._room
         self._images, self._targets = (self._allocate(2 * tensor.end) for tensor in (self.compiled.memory.act[0], self.compiled.memory.target))
         self._prepare(self.compiled)
-        backend.write32(reg.IRQ_ENABLE, 1)
+        backend.write32(reg.IRQ_ENABLE, reg.IRQ_DONE | reg.IRQ_FAILED)
+        backend.write32(reg.WATCHDOG, watchdog)
         self.load(initial_weights(network, seed) if state is None else state)
 
     def __enter__(self):
@@ -166,6 +167,7 @@ class Device:
     def run(self, compiled: CompiledNetwork, name: str, images: int, targets: int, iteration: int) -> int:
         """Run program `name` ("train" or "infer") on the minibatch at these addresses; returns the integer LOSS."""
         address, program = self._programs[compiled.images, name]
+        self._open_windows()
         self._write64(reg.PROG_BASE, address)
         self.backend.write32(reg.PROG_LENGTH, len(program.instructions))
         for offset, value in zip(reg.BASE, (self._base, images, targets, 0)):
@@ -176,9 +178,10 @@ class Device:
             raise EngineError(f"program {name} did not end in {self.timeout} s, STATUS {self.backend.read32(reg.STATUS):#x}")
         status = self.backend.read32(reg.STATUS)
         if status & reg.FAILED:
-            error = self.backend.read32(reg.ERROR)
+            error, address = self.backend.read32(reg.ERROR), self._read64(reg.ERROR_ADDR)
             code, index = error & 0xFF, error >> 8
-            raise EngineError(f"{reg.ERRORS.get(code, f'error {code}')} at {program.describe(index)}", code, index)
+            where = f" (address {address:#x})" if code >= reg.FIRST_WITH_ADDRESS else ""
+            raise EngineError(f"{reg.ERRORS.get(code, f'error {code}')} at {program.describe(index)}{where}", code, index, address)
         self.grad_overflow |= bool(status & reg.GRAD_OVERFLOW)
         return self._read64(reg.LOSS)
 
@@ -215,12 +218,19 @@ class Device:
         self._free += round_up(size, PAGE)
         return address
 
+    def _open_windows(self):
+        """What belongs to the network may be read and written, programs and minibatches only read."""
+        spans = (self._base, self._base + self._room, reg.READ | reg.WRITE), (self._base + self._room, self._free, reg.READ)
+        for n, (first, end, rights) in enumerate(spans):
+            for offset, value in reg.window(n, first, end, rights).items():
+                self.backend.write32(offset, value)
+
     def _check_engine(self):
         if self.backend.read32(reg.ID) != reg.ID_VALUE:
             raise EngineError(f"no gradcore engine: ID is {self.backend.read32(reg.ID):#010x}")
-        found = self.backend.read32(reg.CONFIG), self.backend.read32(reg.CONFIG2)
+        found = tuple(self.backend.read32(offset) for offset in (reg.CONFIG, reg.CONFIG2, reg.CONFIG3))
         if found != self.config.config_registers:
-            raise EngineError("the engine has CONFIG {:#010x} {:#010x}, compiled for {:#010x} {:#010x}".format(*found, *self.config.config_registers))
+            raise EngineError("the engine has CONFIG {:#010x} {:#010x} {:#010x}, compiled for {:#010x} {:#010x} {:#010x}".format(*found, *self.config.config_registers))
 
     def _write64(self, offset: int, value: int):
         self.backend.write32(offset, value & 0xFFFFFFFF)

@@ -170,6 +170,36 @@ def decode(data) -> Instruction:
     return Instruction(opcode, fields)
 
 
+_STRIDED = ("n1", "n2", "run_beats", "n_words")
+_COUNTS = {     # fields that must not be zero
+    Opcode.END: (), Opcode.LOAD: (*_STRIDED, "n_b", "n_y", "n_x", "n_c"), Opcode.STORE: (*_STRIDED, "n_b", "n_y", "n_x", "n_c"),
+    Opcode.LOADW: (*_STRIDED, "n_outer", "n_inner"), Opcode.UPDATE: ("run_beats", "n_words", "n_outer", "n_inner"),
+    Opcode.COMPUTE: ("n_g", "n_by", "n_bx", "n_ky", "n_kx", "n_last"),
+}  # fmt: skip
+_BEATS = {      # fields that must be multiples of the beat
+    Opcode.LOAD: ("addr", "stride1", "stride2"), Opcode.STORE: ("addr", "stride1", "stride2"), Opcode.LOADW: ("addr", "stride1", "stride2"),
+    Opcode.UPDATE: ("addr", "momentum_addr"),
+}  # fmt: skip
+_LIMITS = {     # fields with a largest value below their width's; those of folds are None: log2 of the grid
+    Opcode.LOAD: {"fold": None, "buffer": 2}, Opcode.STORE: {"fold": None, "buffer": 1},
+    Opcode.COMPUTE: {"mode": WU, "loss": 2, **dict.fromkeys(("fold", "row_fold", "col_fold", "dst_fold", "gate_fold"))},
+}  # fmt: skip
+
+
+def problem(instr: Instruction, config) -> str:
+    """Why the engine refuses an instruction ("field is value"), or nothing; equal to rtl/engine/instruction_check.v. `config`: EngineConfig."""
+    zero = [*_COUNTS[instr.opcode]]
+    if instr.opcode == Opcode.COMPUTE:
+        zero.append("n_rg" if instr["mode"] == WU else "n_c")
+    bad = [name for name in zero if not instr[name]]
+    bad += [name for name in _BEATS.get(instr.opcode, ()) if instr[name] % config.mem_bytes and (name != "momentum_addr" or instr["momentum"])]
+    limits = {name: config.log_grid if most is None else most for name, most in _LIMITS.get(instr.opcode, {}).items()}
+    if instr.opcode == Opcode.COMPUTE:
+        limits["n_last"] = config.cols
+    bad += [name for name, most in limits.items() if instr[name] > most]
+    return f"{bad[0]} is {instr[bad[0]]}" if bad else ""
+
+
 def assemble(instructions) -> np.ndarray:
     """Program as bytes (uint8)."""
     return np.frombuffer(b"".join(encode(instr) for instr in instructions), np.uint8).copy()

@@ -10,13 +10,29 @@ ID, VERSION, CONFIG, CONFIG2 = 0x00, 0x04, 0x08, 0x0C
 CTRL, STATUS, IRQ_ENABLE, ERROR = 0x10, 0x14, 0x18, 0x1C
 PROG_BASE, SEED, PROG_LENGTH = 0x20, 0x28, 0x2C
 BASE = (0x30, 0x38, 0x40, 0x48)
-LOSS = 0x50
+LOSS, ERROR_ADDR = 0x50, 0x58
+IRQ_STATUS, WATCHDOG, CONFIG3 = 0x60, 0x64, 0x68
+WINDOW, WINDOW_BYTES = 0x80, 16  # base with rights, end
 COUNTERS = 0x100  # 64 bits each, latched by reading the low word
 
-START = 1  # CTRL
+START, STOP = 1, 2  # CTRL
+READ, WRITE = 1, 2  # rights of a window
+IRQ_DONE, IRQ_FAILED = 1, 2  # IRQ_ENABLE, IRQ_STATUS
 BUSY, DONE, FAILED, GRAD_OVERFLOW = 1, 2, 4, 8  # STATUS
 
-ERRORS = {1: "unknown opcode", 2: "program without END"}
+ERRORS = {
+    1: "unknown opcode", 2: "program without END", 3: "malformed instruction", 4: "deadlock: every instruction waits for a token",
+    5: "watchdog: no progress", 6: "stopped by the host", 7: "read outside the windows", 8: "write outside the windows",
+    18: "error response to a read (SLVERR)", 19: "error response to a read (DECERR)",
+    34: "error response to a write (SLVERR)", 35: "error response to a write (DECERR)",
+}  # fmt: skip
+FIRST_WITH_ADDRESS = 7
+
+
+def window(number: int, first: int, end: int, rights: int) -> dict:
+    """Values by offset that open DMA window `number` from address `first` up to `end`, multiples of 4 KiB."""
+    base = WINDOW + WINDOW_BYTES * number
+    return {base: first & 0xFFFFFFFF | rights, base + 4: first >> 32, base + 8: end & 0xFFFFFFFF, base + 12: end >> 32}
 
 
 def _counter_names() -> dict:

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The native memory port (doc/streams.md) as an AXI4 master: constants and a response check, nothing is stored on the way and nothing
-// takes a cycle. INCR bursts of whole beats that never cross 4 KiB, one ID, so the responses keep their order. Read data and write
-// responses are always taken. An error response sets sts_error and keeps the first code in sts_resp until `clear`.
+// The native memory port (doc/streams.md) as an AXI4 master: constants are added, nothing is stored on the way and nothing takes a cycle.
+// INCR bursts of whole beats that never cross 4 KiB, one ID, so the responses keep their order. Read data and write responses are always
+// taken.
 `default_nettype none
 
 module axi_master #(
     parameter ADDR_W = 48,
     parameter MEM_W  = 512
 ) (
-    input  wire               clk,
-    input  wire               rst,
-    input  wire               clear,
     // native memory port
     input  wire               s_rreq_valid,
     output wire               s_rreq_ready,
@@ -19,6 +16,7 @@ module axi_master #(
     output wire               m_rdat_valid,
     output wire [MEM_W-1:0]   m_rdat_data,
     output wire               m_rdat_last,
+    output wire [1:0]         m_rdat_resp,
     input  wire               s_wreq_valid,
     output wire               s_wreq_ready,
     input  wire [ADDR_W-1:0]  s_wreq_addr,
@@ -29,6 +27,7 @@ module axi_master #(
     input  wire [MEM_W/8-1:0] s_wdat_strb,
     input  wire               s_wdat_last,
     output wire               m_wrsp_valid,
+    output wire [1:0]         m_wrsp_resp,
     // AXI4
     output wire [0:0]         m_axi_awid,
     output wire [ADDR_W-1:0]  m_axi_awaddr,
@@ -64,10 +63,7 @@ module axi_master #(
     input  wire [1:0]         m_axi_rresp,
     input  wire               m_axi_rlast,
     input  wire               m_axi_rvalid,
-    output wire               m_axi_rready,
-    // status
-    output reg                sts_error,
-    output reg  [1:0]         sts_resp
+    output wire               m_axi_rready
 );
     localparam SIZE = $clog2(MEM_W/8);
     localparam [1:0] INCR       = 2'b01;
@@ -86,6 +82,7 @@ module axi_master #(
     assign m_rdat_valid  = m_axi_rvalid;
     assign m_rdat_data   = m_axi_rdata;
     assign m_rdat_last   = m_axi_rlast;
+    assign m_rdat_resp   = m_axi_rresp;
     assign m_axi_rready  = 1'b1;
 
     assign m_axi_awid    = 1'b0;
@@ -104,23 +101,10 @@ module axi_master #(
     assign m_axi_wvalid  = s_wdat_valid;
     assign s_wdat_ready  = m_axi_wready;
     assign m_wrsp_valid  = m_axi_bvalid;
+    assign m_wrsp_resp   = m_axi_bresp;
     assign m_axi_bready  = 1'b1;
 
-    wire read_error  = m_axi_rvalid && m_axi_rresp[1];
-    wire write_error = m_axi_bvalid && m_axi_bresp[1];
-
-    always @(posedge clk) begin
-        if ((read_error || write_error) && !sts_error) begin
-            sts_error <= 1'b1;
-            sts_resp  <= read_error ? m_axi_rresp : m_axi_bresp;
-        end
-        if (rst || clear) begin
-            sts_error <= 1'b0;
-            sts_resp  <= 2'b00;
-        end
-    end
-
-    wire _unused = &{1'b0, m_axi_bid, m_axi_rid, m_axi_bresp[0], m_axi_rresp[0]};
+    wire _unused = &{1'b0, m_axi_bid, m_axi_rid};
 endmodule
 
 `default_nettype wire

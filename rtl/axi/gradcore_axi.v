@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The training engine with an AXI4 master for its memory and an AXI4-Lite slave for its registers, ready for a block design: aclk, aresetn
-// (synchronous, active low), level interrupt. A thin front: it adds no cycle to the memory port. Parameters are the engine's. An error response sets
-// bus_error, with its code on bus_resp, until the next reset.
+// (synchronous, active low), level interrupt. A thin front: it adds no cycle to the memory port. Parameters are the engine's. Error responses
+// end the program (doc/registers.md, "Errors").
 `default_nettype none
 
 module gradcore_axi #(
@@ -72,9 +72,7 @@ module gradcore_axi #(
     input  wire               m_axi_rlast,
     input  wire               m_axi_rvalid,
     output wire               m_axi_rready,
-    output wire               irq,
-    output wire               bus_error,
-    output wire [1:0]         bus_resp
+    output wire               irq
 );
     wire clk = aclk;
     wire rst = !aresetn;
@@ -91,6 +89,7 @@ module gradcore_axi #(
     wire               rdat_valid;
     wire [MEM_W-1:0]   rdat_data;
     wire               rdat_last;
+    wire [1:0]         rdat_resp;
     wire               wreq_valid;
     wire               wreq_ready;
     wire [ADDR_W-1:0]  wreq_addr;
@@ -101,6 +100,7 @@ module gradcore_axi #(
     wire [MEM_W/8-1:0] wdat_strb;
     wire               wdat_last;
     wire               wrsp_valid;
+    wire [1:0]         wrsp_resp;
     wire [4:0]    active_unused;
     wire [5*11-1:0] tag_unused;
 
@@ -120,18 +120,17 @@ module gradcore_axi #(
     ) u_engine (
         .clk(clk), .rst(rst), .s_reg_write(reg_write), .s_reg_addr(reg_addr), .s_reg_wdata(reg_wdata), .s_reg_read(reg_read), .m_reg_rdata(reg_rdata),
         .m_rreq_valid(rreq_valid), .m_rreq_ready(rreq_ready), .m_rreq_addr(rreq_addr), .m_rreq_len(rreq_len), .s_rdat_valid(rdat_valid),
-        .s_rdat_data(rdat_data), .s_rdat_last(rdat_last), .m_wreq_valid(wreq_valid), .m_wreq_ready(wreq_ready), .m_wreq_addr(wreq_addr),
+        .s_rdat_data(rdat_data), .s_rdat_last(rdat_last), .s_rdat_resp(rdat_resp), .m_wreq_valid(wreq_valid), .m_wreq_ready(wreq_ready), .m_wreq_addr(wreq_addr),
         .m_wreq_len(wreq_len), .m_wdat_valid(wdat_valid), .m_wdat_ready(wdat_ready), .m_wdat_data(wdat_data), .m_wdat_strb(wdat_strb),
-        .m_wdat_last(wdat_last), .s_wrsp_valid(wrsp_valid),
+        .m_wdat_last(wdat_last), .s_wrsp_valid(wrsp_valid), .s_wrsp_resp(wrsp_resp),
         .irq(irq), .sts_active(active_unused), .sts_tag(tag_unused)
     );
 
     axi_master #(.ADDR_W(ADDR_W), .MEM_W(MEM_W)) u_memory (
-        .clk(clk), .rst(rst), .clear(1'b0),
         .s_rreq_valid(rreq_valid), .s_rreq_ready(rreq_ready), .s_rreq_addr(rreq_addr), .s_rreq_len(rreq_len), .m_rdat_valid(rdat_valid),
-        .m_rdat_data(rdat_data), .m_rdat_last(rdat_last), .s_wreq_valid(wreq_valid), .s_wreq_ready(wreq_ready), .s_wreq_addr(wreq_addr),
+        .m_rdat_data(rdat_data), .m_rdat_last(rdat_last), .m_rdat_resp(rdat_resp), .s_wreq_valid(wreq_valid), .s_wreq_ready(wreq_ready), .s_wreq_addr(wreq_addr),
         .s_wreq_len(wreq_len), .s_wdat_valid(wdat_valid), .s_wdat_ready(wdat_ready), .s_wdat_data(wdat_data), .s_wdat_strb(wdat_strb),
-        .s_wdat_last(wdat_last), .m_wrsp_valid(wrsp_valid),
+        .s_wdat_last(wdat_last), .m_wrsp_valid(wrsp_valid), .m_wrsp_resp(wrsp_resp),
         .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awlen(m_axi_awlen), .m_axi_awsize(m_axi_awsize), .m_axi_awburst(m_axi_awburst),
         .m_axi_awlock(m_axi_awlock), .m_axi_awcache(m_axi_awcache), .m_axi_awprot(m_axi_awprot), .m_axi_awvalid(m_axi_awvalid),
         .m_axi_awready(m_axi_awready), .m_axi_wdata(m_axi_wdata), .m_axi_wstrb(m_axi_wstrb), .m_axi_wlast(m_axi_wlast), .m_axi_wvalid(m_axi_wvalid),
@@ -139,8 +138,7 @@ module gradcore_axi #(
         .m_axi_arid(m_axi_arid), .m_axi_araddr(m_axi_araddr), .m_axi_arlen(m_axi_arlen), .m_axi_arsize(m_axi_arsize), .m_axi_arburst(m_axi_arburst),
         .m_axi_arlock(m_axi_arlock), .m_axi_arcache(m_axi_arcache), .m_axi_arprot(m_axi_arprot), .m_axi_arvalid(m_axi_arvalid),
         .m_axi_arready(m_axi_arready), .m_axi_rid(m_axi_rid), .m_axi_rdata(m_axi_rdata), .m_axi_rresp(m_axi_rresp), .m_axi_rlast(m_axi_rlast),
-        .m_axi_rvalid(m_axi_rvalid), .m_axi_rready(m_axi_rready),
-        .sts_error(bus_error), .sts_resp(bus_resp)
+        .m_axi_rvalid(m_axi_rvalid), .m_axi_rready(m_axi_rready)
     );
 
     wire _unused = &{1'b0, active_unused, tag_unused};

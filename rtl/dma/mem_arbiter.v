@@ -35,6 +35,7 @@ module mem_arbiter #(
     input  wire                       m_rreq_ready,
     output wire [ADDR_W-1:0]          m_rreq_addr,
     output wire [7:0]                 m_rreq_len,
+    output wire [READERS-1:0]         m_rreq_client,   // one-hot
     input  wire                       s_rdat_valid,
     input  wire [MEM_W-1:0]           s_rdat_data,
     input  wire                       s_rdat_last,
@@ -42,6 +43,7 @@ module mem_arbiter #(
     input  wire                       m_wreq_ready,
     output wire [ADDR_W-1:0]          m_wreq_addr,
     output wire [7:0]                 m_wreq_len,
+    output wire [WRITERS-1:0]         m_wreq_client,
     output wire                       m_wdat_valid,
     input  wire                       m_wdat_ready,
     output wire [MEM_W-1:0]           m_wdat_data,
@@ -77,6 +79,7 @@ module mem_arbiter #(
         .s_pop(s_rdat_valid && s_rdat_last), .m_data(r_owner)
     );
     assign m_rreq_valid = |(r_pick & s_rreq_valid);
+    assign m_rreq_client = r_pick;
     assign s_rreq_ready = r_pick & {READERS{m_rreq_ready}};
     assign m_rdat_valid = r_owner & {READERS{s_rdat_valid}};
     assign m_rdat_data  = s_rdat_data;
@@ -112,6 +115,7 @@ module mem_arbiter #(
         .s_pop(s_wrsp_valid), .m_data(w_owner)
     );
     assign m_wreq_valid = |(w_pick & s_wreq_valid);
+    assign m_wreq_client = w_pick;
     assign s_wreq_ready = w_pick & {WRITERS{m_wreq_ready}};
     assign m_wdat_valid = |(data_q & s_wdat_valid);
     assign s_wdat_ready = data_q & {WRITERS{m_wdat_ready}};

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine's control: register bank, program fetch, the five instruction queues, their gates and the token matrix, and the event
 // counters. One instruction can start per engine and cycle. A program is done when END has been reached and no engine, queue or
-// drain holds an instruction any more; then `done` and the interrupt rise. Nothing here depends on what an instruction does.
+// drain holds an instruction any more; supervisor ends it before that when something is wrong. core_rst resets everything outside, too.
 `default_nettype none
 
 module control #(
     parameter GRID       = 8,
     parameter COLS       = 16,
     parameter DW         = 16,
+    parameter ACC_W      = 48,
     parameter MEM_W      = 512,
     parameter ADDR_W     = 48,
     parameter ACT_DEPTH  = 2048,
     parameter WGT_DEPTH  = 8192,
     parameter GRAD_DEPTH = 8192,
-    parameter GATE_DEPTH = 16384
+    parameter GATE_DEPTH = 16384,
+    parameter WINDOWS    = 4
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -24,6 +26,12 @@ module control #(
     input  wire                s_reg_read,
     output wire [31:0]         m_reg_rdata,
     output wire                irq,
+    // memory guard
+    output wire [WINDOWS*(2*ADDR_W-22)-1:0] cfg_windows,
+    output wire                m_abort,
+    output wire                core_rst,
+    input  wire                s_quiet,
+    input  wire [ADDR_W+14:0]  s_fault,
     // program fetch
     output wire                m_rreq_valid,
     input  wire                m_rreq_ready,
@@ -72,26 +80,40 @@ module control #(
     localparam [7:0] WGT_8  = WGT_LOG[7:0];
     localparam [7:0] GRAD_8 = GRAD_LOG[7:0];
     localparam [7:0] GATE_8 = GATE_LOG[7:0];
+    localparam [7:0] ACC_8  = ACC_W[7:0];
+    localparam [7:0] WINDOWS_8 = WINDOWS[7:0];
 
     // ---- Registers and program state
-    reg               running_q;
+    wire              running;
     wire              finished;
     wire              dispatched;
-    wire              error;
+    wire              done;
+    wire              failed;
     wire [7:0]        code;
     wire [23:0]       index;
+    wire [ADDR_W-1:0] error_addr;
+    wire              refused;
+    wire [7:0]        refused_code;
+    wire [23:0]       next;
+    wire              stop;
+    wire [31:0]       watchdog;
     wire [31:0]       counter_data;
     wire [ADDR_W-1:0] prog_base;
     wire [23:0]       prog_length;
     wire              start;
 
-    register_bank #(.ADDR_W(ADDR_W), .CONFIG({BEAT_8, DW_8, COLS_8, GRID_8}), .CONFIG2({GATE_8, GRAD_8, WGT_8, ACT_8})) u_registers (
+    register_bank #(
+        .ADDR_W(ADDR_W), .WINDOWS(WINDOWS), .CONFIG({BEAT_8, DW_8, COLS_8, GRID_8}), .CONFIG2({GATE_8, GRAD_8, WGT_8, ACT_8}),
+        .CONFIG3({16'd0, WINDOWS_8, ACC_8})
+    ) u_registers (
         .clk(clk), .rst(rst),
         .s_reg_write(s_reg_write), .s_reg_addr(s_reg_addr), .s_reg_wdata(s_reg_wdata), .s_reg_read(s_reg_read), .m_reg_rdata(m_reg_rdata),
-        .m_start(start), .cfg_prog_base(prog_base), .cfg_prog_length(prog_length), .cfg_base(cfg_base), .cfg_seed(cfg_seed), .irq(irq),
-        .s_busy(running_q), .s_done(finished && !error), .s_error(error), .s_code(code), .s_overflow(s_overflow), .s_index(index), .s_loss(s_loss), .s_counter(counter_data)
+        .m_start(start), .m_stop(stop), .cfg_prog_base(prog_base), .cfg_prog_length(prog_length), .cfg_base(cfg_base), .cfg_seed(cfg_seed),
+        .cfg_watchdog(watchdog), .cfg_windows(cfg_windows), .irq(irq), .s_busy(running), .s_done(done), .s_failed(failed), .s_code(code),
+        .s_index(index), .s_addr(error_addr), .s_overflow(s_overflow), .s_loss(s_loss), .s_counter(counter_data)
     );
     assign m_program_start = start;
+    wire core_reset = rst || core_rst;
 
     // ---- Fetch: the program is one contiguous run
     wire          word_valid;
@@ -103,7 +125,7 @@ module control #(
     wire [1023:0] transfer  = {{(1024-27*16){1'b0}}, 8'd0, prog_length, {11*16{1'b0}}, 32'd0, 16'd1, 32'd0, 16'd1, beats, prog_addr, 48'd0};
 
     word_reader #(.LANES(64), .DW(16), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_fetch (
-        .clk(clk), .rst(rst), .start(start), .s_instruction(transfer), .cfg_addr(prog_addr), .cfg_base({(4*ADDR_W){1'b0}}),
+        .clk(clk), .rst(core_reset), .start(start), .s_instruction(transfer), .cfg_addr(prog_addr), .cfg_base({(4*ADDR_W){1'b0}}),
         .m_rreq_valid(m_rreq_valid), .m_rreq_ready(m_rreq_ready), .m_rreq_addr(m_rreq_addr), .m_rreq_len(m_rreq_len),
         .s_rdat_valid(s_rdat_valid), .s_rdat_data(s_rdat_data), .s_rdat_last(s_rdat_last),
         .m_valid(word_valid), .m_ready(word_ready), .m_data(word_data)
@@ -112,10 +134,12 @@ module control #(
     wire [ENGINES-1:0] queue_valid;
     wire [ENGINES-1:0] queue_ready;
     wire [1023:0]      queue_data;
+    wire               bad;
+    instruction_check #(.GRID(GRID), .COLS(COLS), .MEM_W(MEM_W)) u_check (.s_instruction(word_data), .m_bad(bad));
     dispatch #(.INSTR_W(1024), .ENGINES(ENGINES)) u_dispatch (
-        .clk(clk), .rst(rst), .cfg_length(prog_length), .start(start), .s_valid(word_valid), .s_ready(word_ready), .s_instruction(word_data),
-        .m_valid(queue_valid), .m_ready(queue_ready), .m_instruction(queue_data), .sts_finished(dispatched), .sts_error(error),
-        .sts_code(code), .sts_index(index)
+        .clk(clk), .rst(core_reset), .cfg_length(prog_length), .start(start), .s_valid(word_valid), .s_ready(word_ready), .s_instruction(word_data),
+        .s_bad(bad), .m_valid(queue_valid), .m_ready(queue_ready), .m_instruction(queue_data), .sts_finished(dispatched), .sts_error(refused),
+        .sts_code(refused_code), .sts_index(next)
     );
 
     // ---- Queues, gates and tokens
@@ -124,27 +148,32 @@ module control #(
     wire [ENGINES*PRODUCERS-1:0] waits;
     wire [ENGINES-1:0]           idle;
     wire [ENGINES-1:0]           busy;
+    wire [ENGINES-1:0]           waiting;
+    wire [ENGINES*24-1:0]        indices;     // of the instruction at work, else of the one that waits
 
     genvar e;
     generate
         for (e = 0; e < ENGINES; e = e + 1) begin : g_engine
             wire          head_valid;
             wire          head_ready;
-            wire [1023:0] head;
+            wire [1047:0] head;       // with its number
+            wire [23:0]   active_index;
             wire          room = (e == COMPUTE) ? s_compute_room : 1'b1;
 
             wire [2:0] queue_sts_level_unused;
-            stream_fifo #(.WIDTH(1024), .DEPTH(4)) u_queue (
-                .clk(clk), .rst(rst), .s_valid(queue_valid[e]), .s_ready(queue_ready[e]), .s_data(queue_data),
+            stream_fifo #(.WIDTH(1048), .DEPTH(4)) u_queue (
+                .clk(clk), .rst(core_reset), .s_valid(queue_valid[e]), .s_ready(queue_ready[e]), .s_data({next, queue_data}),
                 .m_valid(head_valid), .m_ready(head_ready && room), .m_data(head), .sts_level(queue_sts_level_unused)
             );
             wire _unused = &{1'b0, queue_sts_level_unused};
-            instruction_gate #(.INSTR_W(1024), .PRODUCERS(PRODUCERS)) u_gate (
-                .clk(clk), .rst(rst), .s_valid(head_valid && room), .s_ready(head_ready), .s_instruction(head),
+            instruction_gate #(.INSTR_W(1048), .PRODUCERS(PRODUCERS)) u_gate (
+                .clk(clk), .rst(core_reset), .s_valid(head_valid && room), .s_ready(head_ready), .s_instruction(head),
                 .s_available(available[e*PRODUCERS +: PRODUCERS]), .m_take(take[e*PRODUCERS +: PRODUCERS]),
-                .m_start(m_start[e]), .m_instruction(m_instruction[e*1024 +: 1024]), .s_done(s_done[e]),
+                .m_start(m_start[e]), .m_instruction({active_index, m_instruction[e*1024 +: 1024]}), .s_done(s_done[e]),
                 .sts_active(sts_active[e]), .sts_busy(busy[e]), .sts_waits(waits[e*PRODUCERS +: PRODUCERS]), .sts_idle(idle[e])
             );
+            assign waiting[e] = |waits[e*PRODUCERS +: PRODUCERS];
+            assign indices[e*24 +: 24] = sts_active[e] ? active_index : head[1047:1024];
         end
     endgenerate
 
@@ -158,11 +187,11 @@ module control #(
 
     // Loaded words pass the write pipelines of the buffers before anybody may read them.
     wire [9:0] signal_loaded;
-    delay_line #(.W(10), .CYCLES(8)) u_loaded (.clk(clk), .clear(rst), .s_data({signal_wload, signal_load}), .m_data(signal_loaded));
+    delay_line #(.W(10), .CYCLES(8)) u_loaded (.clk(clk), .clear(core_reset), .s_data({signal_wload, signal_load}), .m_data(signal_loaded));
 
     wire tokens_sts_overflow_unused;
     token_matrix #(.PRODUCERS(PRODUCERS), .CONSUMERS(ENGINES)) u_tokens (
-        .clk(clk), .rst(rst || start),
+        .clk(clk), .rst(core_reset || start),
         .s_signal({signal_update, signal_store, signal_write, signal_read, signal_loaded}),
         .s_take(take), .m_available(available), .sts_overflow(tokens_sts_overflow_unused)
     );
@@ -172,14 +201,19 @@ module control #(
     always @(posedge clk) begin
         if (m_start[COMPUTE] && !s_written)      open_q <= open_q + 4'd1;
         else if (s_written && !m_start[COMPUTE]) open_q <= open_q - 4'd1;
-        if (start)         running_q <= 1'b1;
-        else if (finished) running_q <= 1'b0;
-        if (rst) begin
-            open_q    <= 4'd0;
-            running_q <= 1'b0;
-        end
+        if (core_reset) open_q <= 4'd0;
     end
-    assign finished = running_q && dispatched && (&idle) && ~(|open_q) && !start;
+    assign finished = running && dispatched && (&idle) && ~(|open_q) && !start;
+
+    reg progress_q;
+    always @(posedge clk) progress_q <= s_read_beat || s_write_beat || s_step || |m_start || |s_done || |(queue_valid & queue_ready);
+
+    supervisor #(.ADDR_W(ADDR_W)) u_supervisor (
+        .clk(clk), .rst(rst), .start(start), .s_finished(finished), .s_stop(stop), .cfg_watchdog(watchdog), .s_progress(progress_q),
+        .s_refused(refused), .s_refused_code(refused_code), .s_next(next), .s_active(sts_active), .s_waiting(waiting), .s_draining(|open_q),
+        .s_index(indices), .s_fault(s_fault), .s_quiet(s_quiet), .m_abort(m_abort), .core_rst(core_rst), .m_done(done), .m_failed(failed),
+        .sts_running(running), .sts_code(code), .sts_index(index), .sts_addr(error_addr)
+    );
 
     // ---- Counters: per engine busy, waiting for each producer, idle; they sum to the cycles
     wire [COUNTERS-1:0] events;
@@ -191,7 +225,7 @@ module control #(
         end
     endgenerate
     counters #(.N(COUNTERS)) u_counters (
-        .clk(clk), .clear(start), .s_event(running_q ? events : {COUNTERS{1'b0}}),
+        .clk(clk), .clear(start), .s_event(running ? events : {COUNTERS{1'b0}}),
         .s_read(s_reg_read && |s_reg_addr[11:8]), .s_high(s_reg_addr[2]), .s_index({~s_reg_addr[8], s_reg_addr[7:3]}), .m_data(counter_data)
     );
 

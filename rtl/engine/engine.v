@@ -30,6 +30,7 @@ module engine #(
     input  wire               s_rdat_valid,
     input  wire [MEM_W-1:0]   s_rdat_data,
     input  wire               s_rdat_last,
+    input  wire [1:0]         s_rdat_resp,
     output wire               m_wreq_valid,
     input  wire               m_wreq_ready,
     output wire [ADDR_W-1:0]  m_wreq_addr,
@@ -40,6 +41,7 @@ module engine #(
     output wire [MEM_W/8-1:0] m_wdat_strb,
     output wire               m_wdat_last,
     input  wire               s_wrsp_valid,
+    input  wire [1:0]         s_wrsp_resp,
     output wire               irq,
     output wire [4:0]         sts_active,  // load, wload, compute, store, update: an instruction is being executed
     output wire [5*11-1:0]    sts_tag      // and its tag
@@ -73,6 +75,9 @@ module engine #(
     localparam UPDATE   = 4;
     localparam R        = 5;         // memory readers: fetch, load, wload, update weights, update momentum
     localparam W        = 3;         // memory writers: store, update weights, update momentum
+    localparam WINDOWS  = 4;         // DMA windows
+
+    wire [2:0] sts_unused;
 
     // ---- Memory clients, client n at bit n, flattened buses
     wire [R-1:0]         rreq_valid;
@@ -93,18 +98,22 @@ module engine #(
     wire [W-1:0]         wdat_last;
     wire [W-1:0]         wrsp_valid;
 
-    mem_arbiter #(.READERS(R), .WRITERS(W), .ADDR_W(ADDR_W), .MEM_W(MEM_W)) u_arbiter (
-        .clk(clk), .rst(rst),
+    wire [WINDOWS*(2*ADDR_W-22)-1:0] windows;
+    wire [ADDR_W+R+9:0]  fault;
+    wire                 abort;
+    wire                 quiet;
+    wire                 core_rst;      // with rst the reset of everything but control
+
+    memory_port #(.READERS(R), .WRITERS(W), .ADDR_W(ADDR_W), .MEM_W(MEM_W), .WINDOWS(WINDOWS)) u_memory (
+        .clk(clk), .rst(rst || core_rst), .cfg_windows(windows), .s_abort(abort), .sts_quiet(quiet), .m_fault(fault),
         .s_rreq_valid(rreq_valid), .s_rreq_ready(rreq_ready), .s_rreq_addr(rreq_addr), .s_rreq_len(rreq_len),
         .m_rdat_valid(rdat_valid), .m_rdat_data(rdat_data), .m_rdat_last(rdat_last),
         .s_wreq_valid(wreq_valid), .s_wreq_ready(wreq_ready), .s_wreq_addr(wreq_addr), .s_wreq_len(wreq_len),
-        .s_wdat_valid(wdat_valid), .s_wdat_ready(wdat_ready), .s_wdat_data(wdat_data), .s_wdat_strb(wdat_strb), .s_wdat_last(wdat_last),
-        .m_wrsp_valid(wrsp_valid),
+        .s_wdat_valid(wdat_valid), .s_wdat_ready(wdat_ready), .s_wdat_data(wdat_data), .s_wdat_strb(wdat_strb), .s_wdat_last(wdat_last), .m_wrsp_valid(wrsp_valid),
         .m_rreq_valid(m_rreq_valid), .m_rreq_ready(m_rreq_ready), .m_rreq_addr(m_rreq_addr), .m_rreq_len(m_rreq_len),
-        .s_rdat_valid(s_rdat_valid), .s_rdat_data(s_rdat_data), .s_rdat_last(s_rdat_last),
+        .s_rdat_valid(s_rdat_valid), .s_rdat_data(s_rdat_data), .s_rdat_last(s_rdat_last), .s_rdat_resp(s_rdat_resp),
         .m_wreq_valid(m_wreq_valid), .m_wreq_ready(m_wreq_ready), .m_wreq_addr(m_wreq_addr), .m_wreq_len(m_wreq_len),
-        .m_wdat_valid(m_wdat_valid), .m_wdat_ready(m_wdat_ready), .m_wdat_data(m_wdat_data), .m_wdat_strb(m_wdat_strb), .m_wdat_last(m_wdat_last),
-        .s_wrsp_valid(s_wrsp_valid)
+        .m_wdat_valid(m_wdat_valid), .m_wdat_ready(m_wdat_ready), .m_wdat_data(m_wdat_data), .m_wdat_strb(m_wdat_strb), .m_wdat_last(m_wdat_last), .s_wrsp_valid(s_wrsp_valid), .s_wrsp_resp(s_wrsp_resp)
     );
 
     // ---- Control: registers, fetch, queues, tokens
@@ -119,21 +128,18 @@ module engine #(
     wire [4:0]          read_signal;
     wire                written;
     wire [4:0]          written_signal;
-    wire                step;
-    wire                pad;
-    wire                overflow;
+    wire [2:0]          events;   // gradient overflow, padding, step
     wire [63:0]         loss;
 
-    control #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .GRID(GRID), .COLS(COLS), .DW(DW),
+    control #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .WINDOWS(WINDOWS),
               .ACT_DEPTH(ACT_DEPTH), .WGT_DEPTH(WGT_DEPTH), .GRAD_DEPTH(GRAD_DEPTH), .GATE_DEPTH(GATE_DEPTH)) u_control (
-        .clk(clk), .rst(rst),
+        .clk(clk), .rst(rst), .cfg_windows(windows), .m_abort(abort), .core_rst(core_rst), .s_quiet(quiet), .s_fault(fault),
         .s_reg_write(s_reg_write), .s_reg_addr(s_reg_addr), .s_reg_wdata(s_reg_wdata), .s_reg_read(s_reg_read), .m_reg_rdata(m_reg_rdata), .irq(irq),
         .m_rreq_valid(rreq_valid[0]), .m_rreq_ready(rreq_ready[0]), .m_rreq_addr(rreq_addr[0 +: ADDR_W]), .m_rreq_len(rreq_len[0 +: 8]),
         .s_rdat_valid(rdat_valid[0]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
-        .m_program_start(program_start), .cfg_base(base), .cfg_seed(seed),
-        .m_start(starts), .m_instruction(instruction), .s_done(done), .s_compute_room(compute_room),
+        .m_program_start(program_start), .cfg_base(base), .cfg_seed(seed), .m_start(starts), .m_instruction(instruction), .s_done(done), .s_compute_room(compute_room),
         .s_read(read_done), .s_read_signal(read_signal), .s_written(written), .s_written_signal(written_signal),
-        .s_step(step), .s_pad(pad), .s_overflow(overflow), .s_loss(loss), .s_read_beat(s_rdat_valid), .s_write_beat(m_wdat_valid && m_wdat_ready),
+        .s_step(events[0]), .s_pad(events[1]), .s_overflow(events[2]), .s_loss(loss), .s_read_beat(s_rdat_valid), .s_write_beat(m_wdat_valid && m_wdat_ready),
         .sts_active(sts_active)
     );
 
@@ -152,7 +158,7 @@ module engine #(
     wire [3:0]          load_wr_select = {3'b000, load_wr_valid} << load_wr_buffer;
 
     load_engine #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W)) u_load (
-        .clk(clk), .rst(rst), .start(starts[LOAD]), .s_instruction(instruction[LOAD*1024 +: 1024]), .cfg_base(base), .m_done(done[LOAD]),
+        .clk(clk), .rst(rst || core_rst), .start(starts[LOAD]), .s_instruction(instruction[LOAD*1024 +: 1024]), .cfg_base(base), .m_done(done[LOAD]),
         .m_rreq_valid(rreq_valid[1]), .m_rreq_ready(rreq_ready[1]), .m_rreq_addr(rreq_addr[ADDR_W +: ADDR_W]), .m_rreq_len(rreq_len[8 +: 8]),
         .s_rdat_valid(rdat_valid[1]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
         .m_gate_valid(load_gate_valid), .m_gate_ready(load_gate_ready), .m_gate_access(load_gate_access),
@@ -173,17 +179,16 @@ module engine #(
     wire [COLS*DW-1:0]  wgt_rd_data;
 
     wload_engine #(.COLS(COLS), .COLS_LOG(COLS_LOG), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_wload (
-        .clk(clk), .rst(rst), .start(starts[WLOAD]), .s_instruction(instruction[WLOAD*1024 +: 1024]), .cfg_base(base), .m_done(done[WLOAD]),
+        .clk(clk), .rst(rst || core_rst), .start(starts[WLOAD]), .s_instruction(instruction[WLOAD*1024 +: 1024]), .cfg_base(base), .m_done(done[WLOAD]),
         .m_rreq_valid(rreq_valid[2]), .m_rreq_ready(rreq_ready[2]), .m_rreq_addr(rreq_addr[2*ADDR_W +: ADDR_W]), .m_rreq_len(rreq_len[16 +: 8]),
         .s_rdat_valid(rdat_valid[2]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
         .m_wr_valid(wgt_wr_valid), .m_wr_addr(wgt_wr_addr), .m_wr_rot(wgt_wr_rot), .m_wr_data(wgt_wr_data)
     );
-    wire weights_m_rd_valid_unused;
     weight_buffer #(.COLS(COLS), .DW(DW), .DEPTH(WGT_DEPTH), .LATENCY(READ)) u_weights (
-        .clk(clk), .rst(rst),
+        .clk(clk), .rst(rst || core_rst),
         .s_wr_valid(wgt_wr_valid), .s_wr_addr(wgt_wr_addr[$clog2(WGT_DEPTH)-1:0]), .s_wr_rot(wgt_wr_rot), .s_wr_data(wgt_wr_data),
         .s_rd_valid(wgt_rd_valid), .s_rd_addr(wgt_rd_addr[$clog2(WGT_DEPTH)-1:0]), .s_rd_rot(wgt_rd_rot), .s_rd_ramp(wgt_rd_ramp),
-        .m_rd_valid(weights_m_rd_valid_unused), .m_rd_data(wgt_rd_data)
+        .m_rd_valid(sts_unused[0]), .m_rd_data(wgt_rd_data)
     );
 
     // ---- Compute
@@ -211,9 +216,8 @@ module engine #(
     wire [15:0]         grad_addr;
     wire [LANES*ACC_W-1:0] grad_acc;
 
-    wire compute_sts_draining_unused;
     compute_engine #(.GRID(GRID), .COLS(COLS), .COLS_LOG(COLS_LOG), .DW(DW), .ACC_W(ACC_W), .ACCESS_W(ACCESS_W), .READ(READ)) u_compute (
-        .clk(clk), .rst(rst), .start(starts[COMPUTE]), .m_room(compute_room), .s_instruction(instruction[COMPUTE*1024 +: 1024]), .cfg_seed(seed),
+        .clk(clk), .rst(rst || core_rst), .start(starts[COMPUTE]), .m_room(compute_room), .s_instruction(instruction[COMPUTE*1024 +: 1024]), .cfg_seed(seed),
         .m_done(done[COMPUTE]), .m_read(read_done), .m_read_signal(read_signal), .m_written(written), .m_written_signal(written_signal),
         .m_rd_valid(cmp_rd_valid), .m_rd_channel(cmp_rd_channel), .m_rd_row_buf(cmp_rd_row_buf), .m_rd_row(cmp_rd_row), .m_rd_col(cmp_rd_col),
         .m_rd_step(cmp_rd_step), .m_rd_row_channels(cmp_rd_row_channels), .m_rd_col_channels(cmp_rd_col_channels),
@@ -223,7 +227,7 @@ module engine #(
         .m_gate_rd_valid(cmp_gate_rd_valid), .m_gate_rd_access(cmp_gate_rd_access), .s_gate_rd_data(gate_rd_data),
         .m_gate_wr_valid(cmp_gate_wr_valid), .m_gate_wr_access(cmp_gate_wr_access), .m_gate_wr_data(cmp_gate_wr_data),
         .m_grad_valid(grad_valid), .m_grad_first(grad_first), .m_grad_addr(grad_addr), .m_grad_acc(grad_acc),
-        .clear_loss(program_start), .sts_loss(loss), .sts_step(step), .sts_pad(pad), .sts_draining(compute_sts_draining_unused)
+        .clear_loss(program_start), .sts_loss(loss), .sts_step(events[0]), .sts_pad(events[1]), .sts_draining(sts_unused[1])
     );
 
     // ---- Operand buffers 0 and 1: read by compute and store, written by compute and load
@@ -238,7 +242,7 @@ module engine #(
         for (i = 0; i < 2; i = i + 1) begin : g_buffer
             wire is_row = cmp_rd_row_buf == i;
             shared_buffer #(.GRID(GRID), .DW(DW), .DEPTH(ACT_DEPTH), .COLS(COLS), .COLS_LOG(COLS_LOG), .ACCESS_W(ACCESS_W)) u_shared (
-                .clk(clk), .rst(rst),
+                .clk(clk), .rst(rst || core_rst),
                 .a_rd_valid(cmp_rd_valid && (is_row || cmp_rd_channel)), .a_rd_access(is_row ? cmp_rd_row : cmp_rd_col),
                 .a_rd_channel(cmp_rd_channel), .a_rd_step(cmp_rd_step), .a_rd_channels(is_row ? cmp_rd_row_channels : cmp_rd_col_channels),
                 .b_rd_valid(str_rd_valid && str_rd_buffer == i), .b_rd_ready(str_rd_ready[i]), .b_rd_access(str_rd_access),
@@ -250,7 +254,7 @@ module engine #(
     endgenerate
 
     shared_buffer #(.GRID(GRID), .DW(1), .DEPTH(GATE_DEPTH), .ADDR_W(20), .COLS(COLS), .COLS_LOG(COLS_LOG), .ACCESS_W(ACCESS_W)) u_gates (
-        .clk(clk), .rst(rst),
+        .clk(clk), .rst(rst || core_rst),
         .a_rd_valid(cmp_gate_rd_valid), .a_rd_access(cmp_gate_rd_access), .a_rd_channel(1'b0), .a_rd_step({COLS_LOG{1'b0}}), .a_rd_channels(16'd0),
         .b_rd_valid(load_gate_valid), .b_rd_ready(load_gate_ready), .b_rd_access(load_gate_access), .m_b_valid(load_gate_back), .m_rd_data(gate_rd_data),
         .a_wr_valid(cmp_gate_wr_valid), .a_wr_access(cmp_gate_wr_access), .a_wr_enable({LANES{1'b1}}), .a_wr_data(cmp_gate_wr_data),
@@ -259,7 +263,7 @@ module engine #(
 
     // ---- Store
     store_engine #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W)) u_store (
-        .clk(clk), .rst(rst), .start(starts[STORE]), .s_instruction(instruction[STORE*1024 +: 1024]), .cfg_base(base), .m_done(done[STORE]),
+        .clk(clk), .rst(rst || core_rst), .start(starts[STORE]), .s_instruction(instruction[STORE*1024 +: 1024]), .cfg_base(base), .m_done(done[STORE]),
         .m_rd_valid(str_rd_valid), .m_rd_ready(str_rd_buffer ? str_rd_ready[1] : str_rd_ready[0]), .m_rd_buffer(str_rd_buffer), .m_rd_access(str_rd_access),
         .s_rd_valid(|str_rd_back), .s_rd_data(str_rd_back[1] ? rd_data[1] : rd_data[0]),
         .m_wreq_valid(wreq_valid[0]), .m_wreq_ready(wreq_ready[0]), .m_wreq_addr(wreq_addr[0 +: ADDR_W]), .m_wreq_len(wreq_len[0 +: 8]),
@@ -274,15 +278,14 @@ module engine #(
     wire                  upd_grad_back;
     wire [COLS*ACC_W-1:0] upd_grad_data;
 
-    wire gradients_sts_idle_unused;
     gradient_buffer #(.GRID(GRID), .COLS(COLS), .ACC_W(ACC_W), .DEPTH(GRAD_DEPTH)) u_gradients (
-        .clk(clk), .rst(rst), .s_clear(program_start),
+        .clk(clk), .rst(rst || core_rst), .s_clear(program_start),
         .s_valid(grad_valid), .s_addr(grad_addr[$clog2(GRAD_DEPTH)-1:0]), .s_first(grad_first), .s_acc(grad_acc),
         .s_rd_valid(upd_grad_valid), .s_rd_ready(upd_grad_ready), .s_rd_addr(upd_grad_addr[$clog2(GRAD_DEPTH)-1:0]),
-        .m_rd_valid(upd_grad_back), .m_rd_data(upd_grad_data), .sts_idle(gradients_sts_idle_unused), .sts_overflow(overflow)
+        .m_rd_valid(upd_grad_back), .m_rd_data(upd_grad_data), .sts_idle(sts_unused[2]), .sts_overflow(events[2])
     );
     update_engine #(.COLS(COLS), .DW(DW), .ACC_W(ACC_W), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_update (
-        .clk(clk), .rst(rst), .start(starts[UPDATE]), .s_instruction(instruction[UPDATE*1024 +: 1024]), .cfg_base(base), .cfg_seed(seed), .m_done(done[UPDATE]),
+        .clk(clk), .rst(rst || core_rst), .start(starts[UPDATE]), .s_instruction(instruction[UPDATE*1024 +: 1024]), .cfg_base(base), .cfg_seed(seed), .m_done(done[UPDATE]),
         .m_grad_valid(upd_grad_valid), .m_grad_ready(upd_grad_ready), .m_grad_addr(upd_grad_addr), .s_grad_valid(upd_grad_back), .s_grad_data(upd_grad_data),
         .m_rreq_valid(rreq_valid[4:3]), .m_rreq_ready(rreq_ready[4:3]), .m_rreq_addr(rreq_addr[3*ADDR_W +: 2*ADDR_W]), .m_rreq_len(rreq_len[24 +: 16]),
         .s_rdat_valid(rdat_valid[4:3]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
@@ -291,10 +294,9 @@ module engine #(
         .m_wdat_strb(wdat_strb[MEM_W/8 +: 2*MEM_W/8]), .m_wdat_last(wdat_last[2:1]), .s_wrsp_valid(wrsp_valid[2:1])
     );
 
-    assign sts_tag = {instruction[4*1024+21 +: 11], instruction[3*1024+21 +: 11], instruction[2*1024+21 +: 11],
-                         instruction[1*1024+21 +: 11], instruction[21 +: 11]};
+    assign sts_tag = {instruction[4*1024+21 +: 11], instruction[3*1024+21 +: 11], instruction[2*1024+21 +: 11], instruction[1*1024+21 +: 11], instruction[21 +: 11]};
 
-    wire _unused = &{1'b0, weights_m_rd_valid_unused, compute_sts_draining_unused, gradients_sts_idle_unused, load_wr_select[3], wgt_wr_addr, wgt_rd_addr, grad_addr, upd_grad_addr};
+    wire _unused = &{1'b0, sts_unused, load_wr_select[3], wgt_wr_addr, wgt_rd_addr, grad_addr, upd_grad_addr};
 endmodule
 
 `default_nettype wire

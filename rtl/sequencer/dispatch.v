@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gives each instruction of a program to the queue of its engine, in program order, at most one per cycle; waits while that queue
-// is full. END ends the program; an unknown opcode, or a program of cfg_length instructions without END, ends it with an error. What stands
-// behind the end is thrown away, so that nothing of one program reaches the next: sts_finished rises when all cfg_length
-// instructions have passed. On an error sts_index is the number of the offending instruction, 0 first.
+// is full. END ends the program; an unknown opcode, an instruction with s_bad, or a program of cfg_length instructions without END, ends it
+// with an error. What stands behind the end is thrown away, so that nothing of one program reaches the next: sts_finished rises when all
+// cfg_length instructions have passed. sts_index is the number of the instruction that is next, on an error of the offending one, 0 first.
 `default_nettype none
 
 module dispatch #(
@@ -16,6 +16,7 @@ module dispatch #(
     input  wire               s_valid,
     output wire               s_ready,
     input  wire [INSTR_W-1:0] s_instruction,
+    input  wire               s_bad,         // no engine may get it
     output wire [ENGINES-1:0] m_valid,
     input  wire [ENGINES-1:0] m_ready,
     output wire [INSTR_W-1:0] m_instruction,
@@ -35,18 +36,19 @@ module dispatch #(
 
     localparam [7:0] UNKNOWN_OPCODE = 8'd1;
     localparam [7:0] NO_END         = 8'd2;
+    localparam [7:0] MALFORMED      = 8'd3;
 
     reg                running_q;
     reg  [23:0]        left_q;      // instructions still to come
     wire [3:0]         opcode  = s_instruction[3:0];
     wire [ENGINES:0]   select  = {{ENGINES{1'b0}}, 1'b1} << opcode;   // bit 0: END
-    wire               known   = |select;
+    wire               refused = ~(|select) || s_bad;
     wire               take    = s_valid && s_ready;
     wire               missing = running_q && ~(|left_q);
 
     assign m_instruction = s_instruction;
-    assign m_valid       = (s_valid && running_q) ? select[ENGINES:1] : {ENGINES{1'b0}};
-    assign s_ready       = !running_q || (|(select[ENGINES:1] & m_ready)) || select[0] || !known;
+    assign m_valid       = (s_valid && running_q && !refused) ? select[ENGINES:1] : {ENGINES{1'b0}};
+    assign s_ready       = !running_q || (|(select[ENGINES:1] & m_ready)) || select[0] || refused;
     assign sts_finished  = !running_q && ~(|left_q);
 
     always @(posedge clk) begin
@@ -57,10 +59,10 @@ module dispatch #(
             sts_error <= 1'b0;
             sts_code  <= 8'd0;
             sts_index <= 24'd0;
-        end else if (missing || (take && running_q && !known)) begin
+        end else if (missing || (take && running_q && refused)) begin
             running_q <= 1'b0;
             sts_error <= 1'b1;
-            sts_code  <= missing ? NO_END : UNKNOWN_OPCODE;
+            sts_code  <= missing ? NO_END : |select ? MALFORMED : UNKNOWN_OPCODE;
         end else if (take && running_q) begin
             if (select[0]) running_q <= 1'b0;
             else           sts_index <= sts_index + 24'd1;

@@ -55,6 +55,7 @@ class Port:
         addr, beats = self.clients[pick].todo[0]
         assert int(getattr(self.dut, f"m_{self.kind}_addr").value) == addr
         assert int(getattr(self.dut, f"m_{self.kind}_len").value) == beats - 1
+        assert int(getattr(self.dut, f"m_{self.kind}_client").value) == 1 << pick
         taken = bool(getattr(self.dut, f"m_{self.kind}_ready").value)
         assert ready == (1 << pick if taken else 0)
         self.held = None if taken else pick

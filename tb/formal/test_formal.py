@@ -22,6 +22,7 @@ FAULTS = {
     "dma/dma_bursts": ("dma/dma_bursts", "capped < edge_32 ? capped : edge_32", "capped"),
     "dma/dma_reader": ("dma/dma_reader", "free_q >= {1'b0, beats}", "|free_q"),
     "dma/dma_writer": ("dma/dma_writer", "last_sent_q && !data_q && ~(|waiting_q)", "last_sent_q && !data_q"),
+    "dma/memory_guard": ("dma/window_check", "page < cfg_end", "page <= cfg_end"),
     "dma/mem_arbiter": ("dma/request_pick", "(|held_q) ? held_q : lowest", "lowest"),
 }
 

@@ -18,11 +18,12 @@ def words(line: str) -> set:
 
 
 def test_names_and_offsets_are_those_of_the_package():
-    names = ("ID", "VERSION", "CONFIG", "CONFIG2", "CTRL", "STATUS", "IRQ_ENABLE", "ERROR", "PROG_BASE", "SEED", "PROG_LENGTH", "LOSS")
+    names = ("ID", "VERSION", "CONFIG", "CONFIG2", "CTRL", "STATUS", "IRQ_ENABLE", "ERROR", "PROG_BASE", "SEED", "PROG_LENGTH", "LOSS", "ERROR_ADDR",
+             "IRQ_STATUS", "WATCHDOG", "CONFIG3")
     mine = {name: getattr(reg, name) for name in names} | {f"BASE{n}": offset for n, offset in enumerate(reg.BASE)}
     assert {name: offset for offset, name, _ in ROWS if name} == mine
     wide = [offset for offset, name, _ in ROWS if not name]
-    assert wide == [offset + 4 for offset in (reg.PROG_BASE, *reg.BASE, reg.LOSS)]
+    assert wide == [offset + 4 for offset in (reg.PROG_BASE, *reg.BASE, reg.LOSS, reg.ERROR_ADDR)]
     assert f"0x{reg.COUNTERS:X} | `COUNTERS`" in DOCUMENT
 
 
@@ -31,7 +32,7 @@ def test_accesses_are_those_of_the_rtl():
     read = set().union(*(words(line) for line in lines if "rdata_q <=" in line))
     written = set().union(*(words(line) for line in lines if "<= s_reg_wdata" in line))
     assert {offset for offset, _, access in ROWS if "r" in access} == read
-    assert {offset for offset, _, access in ROWS if "w" in access} == written | {reg.CTRL}
+    assert {offset for offset, _, access in ROWS if "w" in access} == written | {reg.CTRL, reg.IRQ_STATUS}
     assert f"32'h{reg.ID_VALUE:08X}" in RTL and f"32'h{reg.VERSION_VALUE:08X}" in RTL
 
 

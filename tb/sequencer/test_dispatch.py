@@ -8,7 +8,7 @@ from cocotb.triggers import Timer
 from tb.support.bench import cycles, reset, start
 from tb.support.runner import expect_elaboration_error, parameter, run
 
-END, UNKNOWN_OPCODE, NO_END = 0, 1, 2
+END, UNKNOWN_OPCODE, NO_END, MALFORMED = 0, 1, 2, 3
 
 
 def instruction(opcode):
@@ -16,7 +16,7 @@ def instruction(opcode):
 
 
 async def begin(dut):
-    await start(dut, start=0, cfg_length=0, s_instruction=0)
+    await start(dut, start=0, cfg_length=0, s_instruction=0, s_bad=0)
 
 
 async def launch(dut, length):
@@ -25,13 +25,15 @@ async def launch(dut, length):
     dut.start.value = 0
 
 
-async def program(dut, opcodes, pause=0.3, stall=0.3):
-    """Run a program; returns the (engine, instruction) pairs that were given out and the words that were taken."""
+async def program(dut, opcodes, pause=0.3, stall=0.3, bad=None):
+    """Run a program whose instruction `bad` is malformed; returns its words, the (engine, instruction) pairs that were given out, and how many
+    words were taken."""
     given, taken, words = [], 0, [instruction(opcode) for opcode in opcodes]
     await launch(dut, len(words))
     for _ in range(100 * len(words) + 100):
         dut.s_valid.value = int(taken < len(words) and random.random() >= pause)
         dut.s_instruction.value = words[taken] if taken < len(words) else 0
+        dut.s_bad.value = int(taken == bad)
         dut.m_ready.value = ready = sum((random.random() >= stall) << e for e in range(parameter("ENGINES")))
         await Timer(1, "ns")
         valid = int(dut.m_valid.value)
@@ -79,6 +81,17 @@ async def every_unknown_opcode_is_named(dut):
     for opcode in range(parameter("ENGINES") + 1, 16):
         await program(dut, [1, opcode, END])
         assert (int(dut.sts_code.value), int(dut.sts_index.value)) == (UNKNOWN_OPCODE, 1)
+
+
+@cocotb.test()
+async def a_malformed_instruction_goes_nowhere(dut):
+    await begin(dut)
+    for _ in range(20):
+        opcodes = [random.randint(1, parameter("ENGINES")) for _ in range(random.randint(1, 8))] + [END]
+        bad = random.randrange(len(opcodes) - 1)
+        words, given, taken = await program(dut, opcodes, bad=bad)
+        assert given == [(opcode - 1, word) for opcode, word in zip(opcodes[:bad], words)] and taken == len(words)
+        assert (dut.sts_error.value, int(dut.sts_code.value), int(dut.sts_index.value)) == (1, MALFORMED, bad)
 
 
 @cocotb.test()

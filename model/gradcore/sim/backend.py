@@ -49,6 +49,7 @@ def _load(path):
         ("new", p, u64), ("free", None, p), ("beat_bytes", u), ("dram", p, p), ("memory", None, p, u, u, u, u, u64), ("reset", None, p, u),
         ("write32", None, p, u, u), ("read32", u, p, u), ("run", ctypes.c_int, p, u64), ("record", None, p, u), ("event_count", u64, p),
         ("events", p, p), ("figure", u64, p, u),
+        ("fault", None, p, ctypes.c_bool, u64, u), ("outstanding", u, p),
         ("words", ctypes.c_bool, p, ctypes.c_char_p, u64, u64, p),
     ):  # fmt: skip
         function = getattr(library, f"gc_{name}")
@@ -151,6 +152,15 @@ class SimBackend:
                 raise KeyError(f"no rows {first}..{first + count - 1} in {place}")
         spare = 64 - acc_width
         return (rows.T << np.uint64(spare)).view(np.int64) >> spare
+
+    def fault(self, kind, after, response):
+        """The memory answers the burst of `kind` ("read" or "write") before which `after` others go well with `response` (2 SLVERR, 3 DECERR)."""
+        self._lib.gc_fault(self._sim, kind == "write", after, response)
+
+    @property
+    def outstanding(self):
+        """Bursts that the memory has not yet answered."""
+        return self._lib.gc_outstanding(self._sim)
 
     def record(self, capacity=1 << 16):
         """Record up to `capacity` newest instruction events from now on; 0 stops and forgets."""

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "Vtop.h"
@@ -46,7 +47,7 @@ struct Event {
 
 struct Burst {
     uint64_t addr, due;
-    unsigned beats, done;
+    unsigned beats, done, resp;
     std::vector<uint8_t> data;
     std::vector<uint64_t> strb;
 };
@@ -58,7 +59,7 @@ struct Queue {
     Burst& at(unsigned i) { return slots[(head + i) % slots.size()]; }
     Burst& push(uint64_t addr, unsigned beats) {
         Burst& b = at(count++);
-        b.addr = addr, b.beats = beats, b.done = 0, b.due = 0;
+        b.addr = addr, b.beats = beats, b.done = 0, b.due = 0, b.resp = 0;
         return b;
     }
     void pop() { head = (head + 1) % slots.size(), --count; }
@@ -75,6 +76,13 @@ struct Sim {
     Queue reads, writes;
     unsigned open = 0;  // writes.at(open) takes the next data beat
     bool read_turn = true;
+
+    // The burst before which this many others of its kind go well gets an error response; 0: none.
+    struct Fault {
+        uint64_t after = 0;
+        unsigned resp = 0;
+        unsigned next() { return resp && after-- == 0 ? std::exchange(resp, 0u) : 0u; }
+    } read_fault, write_fault;
 
     unsigned rule = kNone;
     uint64_t rule_addr = 0;
@@ -111,6 +119,12 @@ struct Sim {
         if (addr / 4096 != (addr + beats * kBeat - 1) / 4096) return fail(kBorder, addr), false;
         if (addr > dram_bytes || dram_bytes - addr < static_cast<uint64_t>(beats) * kBeat) return fail(range, addr), false;
         return true;
+    }
+
+    static Burst& new_burst(Queue& queue, Fault& fault, uint64_t addr, unsigned len) {
+        Burst& b = queue.push(addr, len + 1u);
+        b.resp = fault.next();
+        return b;
     }
 
     static void commit(uint8_t* dram, const Burst& b) {
@@ -170,15 +184,18 @@ struct Sim {
         top->m_wdat_ready = write;
         top->s_wrsp_valid = answer;
         top->s_rdat_valid = read;
+        top->s_wrsp_resp = answer ? writes.at(0).resp : 0;
+        top->s_rdat_resp = 0;
         if (read) {
             Burst& b = reads.at(0);
             std::memcpy(&top->s_rdat_data, dram + b.addr + b.done * kBeat, kBeat);
             top->s_rdat_last = ++b.done == b.beats;
+            top->s_rdat_resp = b.resp;
             if (b.done == b.beats) reads.pop();
             ++read_beats;
         }
         if (answer) {
-            commit(dram, writes.at(0));
+            if (!writes.at(0).resp) commit(dram, writes.at(0));
             writes.pop();
             --open;
         }
@@ -193,9 +210,9 @@ struct Sim {
         held_data = top->m_wdat_valid && !write;
         if (write && top->m_wdat_valid) take_write_beat();
         if (read_room && top->m_rreq_valid && admissible(top->m_rreq_addr, top->m_rreq_len + 1u, kReadRange))
-            reads.push(top->m_rreq_addr, top->m_rreq_len + 1u).due = now + latency;
+            new_burst(reads, read_fault, top->m_rreq_addr, top->m_rreq_len).due = now + latency;
         if (write_room && top->m_wreq_valid && admissible(top->m_wreq_addr, top->m_wreq_len + 1u, kWriteRange))
-            writes.push(top->m_wreq_addr, top->m_wreq_len + 1u);
+            new_burst(writes, write_fault, top->m_wreq_addr, top->m_wreq_len);
 
         top->clk = 1;
         top->eval();
@@ -239,6 +256,12 @@ void gc_memory(Sim* s, unsigned bytes_per_cycle, unsigned latency, unsigned outs
     s->random = seed * 0x9E3779B97F4A7C15u | 1;
     s->credit_cap = kBeat + bytes_per_cycle - std::gcd(kBeat, bytes_per_cycle);
 }
+
+// One error response to come: after so many good bursts, write or read.
+void gc_fault(Sim* s, bool write, uint64_t after, unsigned resp) { (write ? s->write_fault : s->read_fault) = {after, resp}; }
+
+// Bursts without their last beat or response.
+unsigned gc_outstanding(Sim* s) { return s->reads.count + s->writes.count; }
 
 void gc_reset(Sim* s, unsigned cycles) { s->reset(cycles); }
 

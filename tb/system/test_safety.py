@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever goes wrong, the engine says what and where, leaves the bus clean and trains on without a reset, bit-exactly."""
+
+import random
+
+import numpy as np
+import pytest
+
+from gradcore import isa
+from gradcore import registers as reg
+from gradcore.config import EngineConfig
+from gradcore.driver import Device, EngineError
+from gradcore.isa import Opcode
+from gradcore.network import Conv, Dense, Network
+from gradcore.reference import ReferenceTrainer
+from gradcore.sim.backend import Memory, SimBackend
+from gradcore.sim.build import build_engine
+
+CONFIG = EngineConfig(grid=4, cols=4, mem_bytes=16, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=512)
+NETWORK = Network("safe", (2, 8, 8), (Conv(5, 3, 1, pool=2), Conv(6, 3, 1), Dense(3)), minibatch=4)
+SIZE = 1 << 22
+
+
+class Bench:
+    """A device and a reference trainer that has done the same steps; `snapshot` is the state after the last good one."""
+
+    def __init__(self, seed: int):
+        self.rng, self.iteration = np.random.default_rng(seed), 0
+        memory = Memory(SIZE, bytes_per_cycle=16, latency=int(self.rng.integers(1, 80)), stall=float(self.rng.choice([0, 0.3])), seed=seed)
+        self.backend = SimBackend(build_engine(CONFIG)[0], memory)
+        self.device, self.trainer = Device(self.backend, NETWORK, CONFIG, seed, watchdog=20_000), ReferenceTrainer(NETWORK, seed)
+        self.snapshot = self.device.weights()
+
+    def minibatch(self):
+        return self.rng.integers(-4096, 4096, (NETWORK.minibatch, *NETWORK.shape)), self.rng.integers(0, NETWORK.classes, NETWORK.minibatch)
+
+    def good_step(self):
+        """One iteration, equal to the reference's."""
+        x, labels = self.minibatch()
+        assert self.device.step(x, labels, self.iteration) == self.trainer.step(x, labels, self.iteration)
+        self.snapshot = self.device.weights()
+        for mine, theirs in zip(self.snapshot, self.trainer.weights(), strict=True):
+            assert all((mine[key] == theirs[key]).all() for key in mine)
+        self.iteration += 1
+
+    def bad_step(self) -> EngineError:
+        """One iteration that fails; returns the error. The memory has nothing left to answer, and the weights are put back."""
+        with pytest.raises(EngineError) as caught:
+            self.device.step(*self.minibatch(), self.iteration)
+        assert self.backend.outstanding == 0
+        assert self.backend.read32(reg.STATUS) & (reg.BUSY | reg.DONE | reg.FAILED) == reg.FAILED
+        before = self.backend.traffic
+        self.backend.run(500)
+        assert self.backend.traffic == before, "traffic after the end"
+        self.device.load(self.snapshot)
+        return caught.value
+
+    @property
+    def program(self):
+        return self.device.compiled.train
+
+    def patched(self, index: int, instr) -> None:
+        """Replace an instruction of the training program in DRAM."""
+        address, _ = self.device._programs[NETWORK.minibatch, "train"]
+        self.backend.mem_write(address + index * isa.BYTES, isa.assemble([instr]) if isinstance(instr, isa.Instruction) else instr)
+
+    def repaired(self, index: int) -> None:
+        self.patched(index, self.program.instructions[index])
+
+    def somewhere(self, *opcodes) -> int:
+        """Index of a random instruction of these opcodes."""
+        return int(self.rng.choice([k for k, instr in enumerate(self.program.instructions) if instr.opcode in opcodes]))
+
+
+@pytest.fixture(params=range(3))
+def bench(request):
+    bench = Bench(random.Random(request.param).randrange(1 << 30))
+    bench.good_step()
+    yield bench
+    bench.good_step()
+    bench.good_step()
+    bench.device.close()
+
+
+def changed(instr, **fields):
+    return isa.Instruction(instr.opcode, instr.fields | fields)
+
+
+TRANSFERS = (Opcode.LOAD, Opcode.LOADW, Opcode.STORE, Opcode.UPDATE)
+
+
+@pytest.mark.parametrize("kind, first", [("read", 16), ("write", 32)])
+@pytest.mark.parametrize("response", [2, 3])
+def test_error_response(bench, kind, first, response):
+    for _ in range(3):
+        bench.backend.fault(kind, int(bench.rng.integers(0, 60 if kind == "read" else 8)), response)
+        error = bench.bad_step()
+        assert error.code == first + response
+        opcodes = (Opcode.STORE, Opcode.UPDATE) if kind == "write" else (Opcode.LOAD, Opcode.LOADW, Opcode.UPDATE, Opcode.END, Opcode.COMPUTE, Opcode.STORE)
+        assert bench.program.instructions[error.index].opcode in opcodes
+        assert bench.device._base <= error.address < bench.device._free
+        bench.good_step()
+
+
+@pytest.mark.parametrize("opcodes, code", [((Opcode.LOAD, Opcode.LOADW), 7), ((Opcode.STORE,), 8), ((Opcode.UPDATE,), 7)])
+def test_address_outside_the_windows(bench, opcodes, code):
+    index = bench.somewhere(*opcodes)
+    instr = bench.program.instructions[index]
+    outside = int(bench.rng.integers(SIZE, 1 << 40)) // 64 * 64
+    bench.patched(index, changed(instr, addr=outside))
+    error = bench.bad_step()
+    first = outside + (0 if instr["base_sel"] == 0 else (0, bench.device._images, bench.device._targets)[instr["base_sel"]])
+    assert (error.code, error.index) == (code, index) and error.address == first
+    bench.repaired(index)
+
+
+def test_write_where_only_reading_is_allowed(bench):
+    index = bench.somewhere(Opcode.STORE)
+    target, program = bench.device._programs[NETWORK.minibatch, "train"]      # behind the window with both rights
+    bench.patched(index, changed(bench.program.instructions[index], addr=target))
+    before = bench.backend.mem_read(target, program.binary.size)
+    error = bench.bad_step()
+    assert (error.code, error.index, error.address) == (8, index, target)
+    assert (bench.backend.mem_read(target, before.size) == before).all()
+    bench.repaired(index)
+
+
+def test_closed_windows(bench):
+    bench.device._open_windows = lambda: [bench.backend.write32(reg.WINDOW + reg.WINDOW_BYTES * n, 0) for n in range(4)]
+    error = bench.bad_step()
+    assert (error.code, error.index, error.address) == (7, 0, bench.device._programs[NETWORK.minibatch, "train"][0])
+    del bench.device._open_windows
+
+
+@pytest.mark.parametrize("fields", [
+    {"n_words": 0}, {"run_beats": 0}, {"addr": 8}, {"n_y": 0}, {"n1": 0}, {"stride1": 3}, {"n_outer": 0}, {"n_g": 0}, {"n_last": 0}, {"n_last": 5},
+    {"mode": 3}, {"loss": 3}, {"fold": 3}, {"buffer": 3}, {"momentum_addr": 1}])
+def test_malformed_instruction(bench, fields):
+    name, = fields
+    index = bench.somewhere(*(opcode for opcode in Opcode if name in isa.FIELDS[opcode]))
+    bench.patched(index, changed(bench.program.instructions[index], **fields))
+    error = bench.bad_step()
+    assert (error.code, error.index) == (3, index)
+    bench.repaired(index)
+
+
+@pytest.mark.parametrize("opcode", [6, 15])
+def test_unknown_opcode(bench, opcode):
+    index = bench.somewhere(*TRANSFERS, Opcode.COMPUTE)
+    bench.patched(index, np.array([opcode] + [0] * (isa.BYTES - 1), np.uint8))
+    error = bench.bad_step()
+    assert (error.code, error.index) == (1, index)
+    bench.repaired(index)
+
+
+def test_program_without_end(bench):
+    last = len(bench.program.ops)
+    bench.patched(last, bench.program.instructions[bench.somewhere(Opcode.LOADW)])
+    assert bench.bad_step().code == 2
+    bench.repaired(last)
+
+
+def test_deadlock(bench):
+    index = bench.somewhere(Opcode.LOAD, Opcode.COMPUTE, Opcode.STORE)
+    instr = bench.program.instructions[index]
+    # No instruction may wait for its own engine: nothing else will ever give this token.
+    own = {Opcode.LOAD: 0, Opcode.COMPUTE: 2, Opcode.STORE: 4}[instr.opcode]
+    bench.patched(index, changed(instr, wait=instr["wait"] | 1 << own))
+    error = bench.bad_step()
+    assert error.code == 4
+    assert bench.program.instructions[error.index]["wait"] or error.index == index
+    bench.repaired(index)
+
+
+def test_watchdog_ends_an_instruction_that_waits_for_words(bench):
+    """More words than the beats hold: the engine waits for ever."""
+    index = bench.somewhere(Opcode.LOADW)
+    instr = bench.program.instructions[index]
+    bench.patched(index, changed(instr, n_words=instr["n_words"] + 100, n_outer=instr["n_words"] + 100, n_inner=1))
+    error = bench.bad_step()
+    assert (error.code, error.index) == (5, index)
+    bench.repaired(index)
+
+
+def test_stop_at_any_moment(bench):
+    """Where a good run would be done already, the stop changes nothing."""
+    cycles = bench.device.counters()["cycles"]
+    for _ in range(5):
+        wait = bench.backend.wait_irq
+        moment = int(bench.rng.integers(0, cycles))
+
+        def stop_then_wait(timeout):
+            bench.backend.run(moment)
+            bench.backend.write32(reg.CTRL, reg.STOP)
+            return wait(timeout)
+
+        bench.backend.wait_irq = stop_then_wait
+        error = bench.bad_step()
+        bench.backend.wait_irq = wait
+        assert error.code == 6 and error.index <= len(bench.program.ops)
+        bench.good_step()
