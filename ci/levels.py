@@ -37,6 +37,11 @@ def _rule(kind: str):
     return 0, (), True
 
 
+def _plain(kind: str) -> str:
+    """Name of a module without its parameters: Yosys writes $paramod\\name\\P=.. or $paramod$hash\\name."""
+    return re.sub(r"^\$paramod(?:\$\w+)?\\(\w+).*$", r"\1", kind)
+
+
 class _Analysis:
     def __init__(self, netlist: dict):
         self.modules = netlist["modules"]
@@ -89,7 +94,7 @@ class _Analysis:
             own = self.module(cell["type"]) if self._own(cell["type"]) else None
             if own is None and not _rule(cell["type"])[2]:
                 continue
-            last = cell["type"] if own is None else re.sub(r".*\\", "", cell["type"])
+            last = _plain(cell["type"])
             if cell["type"].startswith("FD"):
                 last = names.get(cell["connections"]["Q"][0], "")
             for port, bits in cell["connections"].items():
@@ -133,5 +138,5 @@ def longest(netlist: dict, top: str) -> list:
     that contains both counts."""
     analysis = _Analysis(netlist)
     analysis.module(top)
-    rows = [(*m.worst[:1], re.sub(r"^\$paramod(\$\w+)?\\|\\.*$", "", name), *m.worst[1:]) for name, m in analysis.done.items() if m.worst[0]]
+    rows = [(*m.worst[:1], _plain(name), *m.worst[1:]) for name, m in analysis.done.items() if m.worst[0]]
     return sorted(rows, key=lambda row: (-row[0], row[1]))
