@@ -4,4 +4,4 @@
 set period 4.000
 create_clock -name aclk -period $period [get_ports aclk]
 set_input_delay  -clock aclk [expr $period / 2] [get_ports -filter {DIRECTION == IN} {aresetn s_axil_* m_axi_*}]
-set_output_delay -clock aclk [expr $period / 2] [get_ports -filter {DIRECTION == OUT} {s_axil_* m_axi_* irq bus_error bus_resp*}]
+set_output_delay -clock aclk [expr $period / 2] [get_ports -filter {DIRECTION == OUT} {s_axil_* m_axi_* irq}]
