@@ -78,7 +78,6 @@ module engine #(
     localparam WINDOWS  = 4;         // DMA windows
 
     wire [2:0] sts_unused;
-
     // ---- Memory clients, client n at bit n, flattened buses
     wire [R-1:0]         rreq_valid;
     wire [R-1:0]         rreq_ready;
@@ -139,8 +138,7 @@ module engine #(
         .s_rdat_valid(rdat_valid[0]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
         .m_program_start(program_start), .cfg_base(base), .cfg_seed(seed), .m_start(starts), .m_instruction(instruction), .s_done(done), .s_compute_room(compute_room),
         .s_read(read_done), .s_read_signal(read_signal), .s_written(written), .s_written_signal(written_signal),
-        .s_step(events[0]), .s_pad(events[1]), .s_overflow(events[2]), .s_loss(loss), .s_read_beat(s_rdat_valid), .s_write_beat(m_wdat_valid && m_wdat_ready),
-        .sts_active(sts_active)
+        .s_step(events[0]), .s_pad(events[1]), .s_overflow(events[2]), .s_loss(loss), .s_read_beat(s_rdat_valid), .s_write_beat(m_wdat_valid && m_wdat_ready), .sts_active(sts_active)
     );
 
     // ---- Load engine
