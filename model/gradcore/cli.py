@@ -2,6 +2,7 @@
 """The command line. Exit codes: 0 ok, 1 mismatch or failed check, 2 user's error, 3 tool missing."""
 
 import json
+import re
 import shutil
 import sys
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ from gradcore import run as runs
 from gradcore.compiler import CompileError, compile_network
 from gradcore.config import EngineConfig
 from gradcore.driver import EngineError
+from gradcore.linux import DeviceError
 from gradcore.machine import Deadlock
 from gradcore.session import BACKENDS, open_session
 from gradcore.sim.backend import Memory, MemoryRuleBroken
@@ -37,12 +39,22 @@ EXAMPLES = ROOT / "examples"
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, help=__doc__)
 console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 160)
-Backend = Enum("Backend", {name: name for name in BACKENDS}, type=str)
 Check = Enum("Check", {name: name for name in runs.CHECKS}, type=str)
 
 Net = Annotated[Path, typer.Argument(metavar="NET", help="network description: a net.toml file or the name of an example", callback=lambda net: net and network_file(net))]
 EngineOption = Annotated[str, typer.Option("--engine", metavar="KEY=VALUE,..", help="engine that differs from the default: grid, cols, act_depth, ..")]
 JsonOption = Annotated[str, typer.Option("--json", metavar="FILE", help="write the result as JSON, - for the standard output")]
+
+
+def backend_name(name: str) -> str:
+    """`name`, if there is such a back end."""
+    if name not in BACKENDS and not re.fullmatch(r"(uio|xdma):\d+", name):
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(BACKENDS)}, uio:N, xdma:N")
+    return name
+
+
+BackendOption = Annotated[str, typer.Option(metavar="NAME", callback=backend_name, help="sim: simulated RTL; machine: machine model; "
+                                            "reference: the reference trainer alone; uio:N, xdma:N: a board")]
 
 
 class UserError(Exception):
@@ -69,7 +81,7 @@ def run(arguments=None):
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
-    except (UserError, networks.NetworkError, datasets.DataError) as error:
+    except (UserError, networks.NetworkError, datasets.DataError, DeviceError) as error:
         print(f"error: {error}", file=sys.stderr)
         return USER
     except (EngineError, MemoryRuleBroken, Deadlock) as error:
@@ -125,7 +137,7 @@ def train(
     epochs: Annotated[int, typer.Option(min=1)] = 10,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="initial weights, order of the images, stochastic rounding")] = 1,
     check: Annotated[Check, typer.Option(help="when every word is compared with the reference trainer")] = Check.epoch,
-    backend: Annotated[Backend, typer.Option(help="simulated RTL, machine model, or the reference trainer alone")] = Backend.sim,
+    backend: BackendOption = "sim",
     out: Annotated[Path, typer.Option(help="run folder")] = Path("build/run"),
     engine: EngineOption = "",
     float32: Annotated[bool, typer.Option(help="train in floating point beside it, to compare accuracies")] = True,
@@ -143,15 +155,15 @@ def train(
     # With the JSON on the standard output everything else goes to the other one.
     screen = Console(stderr=True, highlight=False, soft_wrap=True) if json_file == "-" else console
     with fitting(net):
-        session = open_session(backend.value, network, config, seed, say=screen.print)
+        session = open_session(backend, network, config, seed, say=screen.print)
     try:
         shutil.copyfile(net, out / "net.toml")
         configuration = {
             "command": ["gradcore", *sys.argv[1:]], "network": str(net), "data": data, "epochs": epochs, "seed": seed, "check": check.value,
-            "backend": backend.value, "engine": vars(config), "engine_sha256": session.engine_sha256, "versions": runs.versions(),
+            "backend": backend, "engine": vars(config), "engine_sha256": session.engine_sha256, "versions": runs.versions(),
         }  # fmt: skip
         write_json(out / "run.json", configuration)
-        options = runs.Options(epochs, seed, "none" if backend.value == "reference" else check.value, float32)
+        options = runs.Options(epochs, seed, "none" if backend == "reference" else check.value, float32)
         with progress_of(screen, epochs, len(dataset.y_train)) as progress:
             found, state, recorded = runs.train(network, dataset, session, options, progress)
     finally:

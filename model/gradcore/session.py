@@ -4,6 +4,7 @@
 from gradcore.compiler import compile_network
 from gradcore.driver import Device, EngineError, MachineBackend
 from gradcore.isa import ENGINES
+from gradcore.linux import open_device
 from gradcore.reference import ReferenceTrainer
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
@@ -46,7 +47,7 @@ class EngineSession:
     def __init__(self, backend, network, config, seed, engine_sha256=None):
         self.name, self.config, self.engine_sha256 = backend.name, config, engine_sha256
         self.can_record = hasattr(backend, "record")
-        self.device = Device(backend, network, config, seed)
+        self.device = Device(backend, network, config, seed, origin=getattr(backend, "origin", 0))
         if backend.name == "sim":
             # Long enough for a memory twenty times slower than expected; a hang is found in seconds.
             self.device.timeout = (1_000_000 + 20 * self.device.compiled.train.cycles) / backend.cycles_per_second
@@ -81,11 +82,14 @@ class EngineSession:
 
 
 def open_session(backend, network, config, seed, memory=Memory(), say=print):
-    """Session of a back end name. Raises CompileError when the network does not fit the engine."""
+    """Session of a back end name: sim, machine, reference, uio:N, xdma:N. Raises CompileError when the network does not fit the engine,
+    DeviceError when there is no such device."""
     if backend == "reference":
         return ReferenceSession(network, seed)
     compile_network(network, config)  # refuse before building anything
     if backend == "machine":
         return EngineSession(MachineBackend(config), network, config, seed)
+    if backend != "sim":
+        return EngineSession(open_device(backend), network, config, seed)
     library, sha256 = build_engine(config, say)
     return EngineSession(SimBackend(library, memory), network, config, seed, sha256)

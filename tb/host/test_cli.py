@@ -136,6 +136,11 @@ def test_cut_npz_is_named(tmp_path, net):
     refused(gradcore("train", net, "--data", path, "--out", tmp_path / "run"), "data.npz")
 
 
+@pytest.mark.parametrize("backend, name", [("uio:99", "/dev/uio99"), ("xdma:99", "/dev/xdma99_user")])
+def test_a_missing_device_is_named(net, tmp_path, backend, name):
+    refused(gradcore("train", net, "--data", dataset(tmp_path), "--backend", backend, "--out", tmp_path / "run"), name)
+
+
 @pytest.mark.parametrize(
     "arguments, names",
     [
@@ -145,6 +150,7 @@ def test_cut_npz_is_named(tmp_path, net):
         (["--epochs", "0"], ["epochs"]),
         (["--seed", "-1"], ["seed"]),
         (["--backend", "board"], ["backend", "machine"]),
+        (["--backend", "uio"], ["backend", "uio:N"]),
         (["--check", "never"], ["check"]),
         (["--nonsense"], ["nonsense"]),
     ],
