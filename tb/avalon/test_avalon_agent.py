@@ -78,6 +78,7 @@ async def reset_forgets_an_access(dut):
         await ReadOnly()
         assert dut.avs_waitrequest.value == 1
         await cycles(dut, 1)
+        assert not dut.avs_readdatavalid.value and not dut.avs_writeresponsevalid.value
         await reset(dut)
         for _ in range(3):
             await cycles(dut, 1)
