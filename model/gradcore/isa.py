@@ -89,9 +89,9 @@ FIELDS = {
     },
     Opcode.UPDATE: {
         **_ALL, **_ROWS,
-        "momentum": Field(2, 0, 1), "rounding": Field(2, 1, 2), "base_sel": Field(2, 8, 2),
+        "momentum": Field(2, 0, 1), "rounding": Field(2, 1, 2), "resident": Field(2, 3, 1), "base_sel": Field(2, 8, 2),
         "addr": Field(3, 0, 48), "run_beats": Field(6, 0, 32), "momentum_addr": Field(8, 0, 48),
-        "base": Field(18), "shift_g": Field(19, 0, 6), "shift_v": Field(19, 6, 5), "shift_w": Field(19, 11, 4),
+        **_halves(11, "wgt_base", "wgt_inner"), "base": Field(18), "shift_g": Field(19, 0, 6), "shift_v": Field(19, 6, 5), "shift_w": Field(19, 11, 4),
         "lr_m": Field(20), "beta_m": Field(21), "rnd_tag": Field(22), "key": Field(23, 0, 32), "n_words": Field(25, 0, 32),
     },
 }  # fmt: skip
@@ -192,6 +192,8 @@ def problem(instr: Instruction, config) -> str:
     zero = [*_COUNTS[instr.opcode]]
     if instr.opcode == Opcode.COMPUTE:
         zero.append("n_rg" if instr["mode"] == WU else "n_c")
+    if instr.opcode == Opcode.UPDATE and instr["resident"]:
+        zero.append("wgt_inner")
     bad = [name for name in zero if not instr[name]]
     bad += [name for name in _BEATS.get(instr.opcode, ()) if instr[name] % config.mem_bytes and (name != "momentum_addr" or instr["momentum"])]
     limits = {name: config.log_grid if most is None else most for name, most in _LIMITS.get(instr.opcode, {}).items()}

@@ -136,14 +136,15 @@ class Lower:
             ops.append(Op(instr, p.name, what, max(fields["run_beats"], outer * inner), fields["run_beats"], [dram], [("wgt", base, base + outer * inner)]))
         return ops
 
-    def update(self, index: int, grads: Rows) -> list:
-        """UPDATE of weights and of the bias."""
+    def update(self, index: int, grads: Rows, held: Rows | None = None) -> list:
+        """UPDATE of weights and of the bias; `held`: their rows in the weight buffer, from where they are read."""
         p, tensor, previous = self.layers[index], self.memory.weight[index], self.memory.momentum[index]
         layout, ops, momentum = tensor.layout, [], self.network.optimiser == "momentum"
-        parts = [("weights", 0, layout.inner, grads.base, 0, p.weight_update)]
+        inputs = self.network.parameters[index].weight_shape[1]
+        parts = [("weights", 0, layout.inner, grads.base, 0, p.weight_update, held and dict(wgt_base=held.base, wgt_inner=inputs))]
         if p.bias:
-            parts.append(("bias", layout.bias_offset, 1, grads.bias_base, layout.inner, p.bias_update))
-        for what, offset, inner, base, key, numbers in parts:
+            parts.append(("bias", layout.bias_offset, 1, grads.bias_base, layout.inner, p.bias_update, held and dict(wgt_base=held.bias_base, wgt_inner=1)))
+        for what, offset, inner, base, key, numbers, source in parts:
             words = layout.groups * inner
             fields, dram = self._contiguous(FIXED, tensor.addr + offset, words, self.config.row_bytes)
             _, dram_momentum = self._contiguous(FIXED, previous.addr + offset, words, self.config.row_bytes)
@@ -154,9 +155,12 @@ class Lower:
                 Opcode.UPDATE, p.name, momentum=momentum, rounding=MODES[self.network.mode("param")], base_sel=FIXED, addr=fields["addr"],
                 run_beats=fields["run_beats"], momentum_addr=dram_momentum[1] if momentum else 0, n_outer=layout.groups, n_inner=inner,
                 base=base, shift_g=numbers.shift_g, shift_v=numbers.shift_v, shift_w=numbers.shift_w, lr_m=numbers.lr_m,
-                beta_m=numbers.beta_m if momentum else 0, rnd_tag=random_tag(index, "param"), key=key, n_words=words)  # fmt: skip
-            beats = 2 * len(drams) * fields["run_beats"]
-            ops.append(Op(instr, p.name, what, max(words, beats), beats, [*drams, ("grad", base, base + words)], drams))
+                beta_m=numbers.beta_m if momentum else 0, rnd_tag=random_tag(index, "param"), key=key, n_words=words, resident=bool(source), **(source or {}))  # fmt: skip
+            reads, writes = [*drams, ("grad", base, base + words)], drams
+            if source:
+                reads[0] = ("wgt", source["wgt_base"], source["wgt_base"] + words)
+            beats = (2 * len(drams) - bool(source)) * fields["run_beats"]
+            ops.append(Op(instr, p.name, what, max(words, beats), beats, reads, writes))
         return ops
 
     # COMPUTE

@@ -11,15 +11,16 @@ from gradcore.timeline import timeline
 
 
 class Schedule:
-    """Emits the operations of one program. `train`: the whole iteration, else the forward pass alone.
+    """Emits the operations of one program. `train`: the whole iteration, else the forward pass alone. `early`: layers whose WU comes before
+    their BP, so that their UPDATE begins earlier.
 
     Layers form chains as long as their tiles fit: a chain is computed group by group of images, and what one layer writes into an operand
     buffer the next one reads there. Where all tensors of an iteration fit side by side, they stay in the buffers, except what up-sampling
     takes through DRAM. `keep`: also store what nobody loads, so that all can be looked at.
     """
 
-    def __init__(self, lower: Lower, train: bool, keep: bool):
-        self.lower, self.train, self.keep = lower, train, keep
+    def __init__(self, lower: Lower, train: bool, keep: bool, early: frozenset = frozenset()):
+        self.lower, self.train, self.keep, self.early = lower, train, keep, early
         self.network, self.config, self.memory = lower.network, lower.config, lower.memory
         self.layers, self.images = lower.layers, lower.images
         self.ops, self._phases = [], 0
@@ -27,6 +28,7 @@ class Schedule:
         self.weight_rows = self._place_rows("weight", self.config.wgt_depth)
         self.grad_rows = self._place_rows("gradient", self.config.grad_depth) if train else None
         self._resident = []  # layers whose weights are in the weight buffer
+        self._weights_stay = self._weights_fit(range(len(self.layers)))
         self._own = self._own_slots() if train else {}
         for chain in self._chains(range(len(self.layers)), self._follows_forward, self._forward_tiles):
             self._forward(chain)
@@ -152,12 +154,12 @@ class Schedule:
 
     def _own_slots(self) -> dict:
         """Slots by tensor if everything fits at once: every tensor one group, all side by side; else none. The errors of a pooled layer, which
-        LOAD up-samples, have a place besides that of its delta."""
+        LOAD up-samples, go for that time to the delta of another pooled layer."""
         memory, wanted = self.memory, [(0, self.memory.images, self.memory.images.tile.size)]
         for index, (act, delta) in enumerate(zip(memory.act, memory.delta)):
             wanted += [(index % 2, act, act.tile.size)] * (act is not memory.images)
             wanted += [(1 - index % 2, delta, delta.tile.size)]
-            wanted += [(1 - index % 2, (delta, "errors"), delta.layout.group_vectors)] * delta.upsample
+            wanted += [(1 - index % 2, (delta, "errors"), delta.layout.group_vectors)] * (delta.upsample and not self._lender(index))
         room = [sum(size for b, _, size in wanted if b == buffer) for buffer in (0, 1)]
         if max(room) > self.config.act_depth or any(t.layout.groups > 1 for t in (memory.images, *memory.act, *memory.delta)):
             return {}
@@ -165,7 +167,17 @@ class Schedule:
         for buffer, tensor, size in wanted:
             result[tensor] = _Slots(buffer, size, [at[buffer]])
             at[buffer] += size
+        for index, delta in enumerate(memory.delta):
+            if delta.upsample and self._lender(index):
+                result[delta, "errors"] = _Slots(1 - index % 2, delta.layout.group_vectors, result[self._lender(index)].bases)
         return result
+
+    def _lender(self, index: int):
+        """A pooled layer's delta whose place is free while the errors of layer `index` are there: the first one's, of the first the last one's."""
+        delta = self.memory.delta[index]
+        others = [other for other in self.memory.delta[index % 2 :: 2] if other.upsample and other is not delta]
+        lender = others and others[0 if self.memory.delta.index(others[0]) < index else -1]
+        return lender if lender and lender.tile.size >= delta.layout.group_vectors else None
 
     def _weights(self, index: int):
         if index in self._resident:
@@ -237,7 +249,8 @@ class Schedule:
         for _ in follow:
             pass
         for index in [*chain, *beside]:
-            self.ops += self.lower.update(index, self.grad_rows[index])
+            held = self.weight_rows[index] if self._weights_stay else None
+            self.ops += self.lower.update(index, self.grad_rows[index], held)
 
     def _backward_groups(self, chain: list, slots: list):
         """Emits the BP and WU of a chain group by group; yields the number of images done after each."""
@@ -251,9 +264,11 @@ class Schedule:
             columns = {index: self._load(acts[index], index, self.memory.act[index], image) for index in chain}
             self._load(delta_slots, chain[0], self.memory.delta[chain[0]], image, self._scale(chain[0]))
             for index in chain:
-                self._errors(index, image, deltas[index], errors[index], index == chain[-1])
                 rows = deltas[index].place(self.memory.delta[index], image)
-                self.ops.append(self.lower.gradients(index, image, rows, columns[index], self.grad_rows[index], image == 0))
+                gradients = self.lower.gradients(index, image, rows, columns[index], self.grad_rows[index], image == 0)
+                self.ops += [gradients] * (index in self.early)
+                self._errors(index, image, deltas[index], errors[index], index == chain[-1])
+                self.ops += [gradients] * (index not in self.early)
             yield min(image + self._group_images(chain[0]), self.images)
 
     def _own_backward(self, chain: list) -> list:

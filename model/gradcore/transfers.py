@@ -140,11 +140,17 @@ class Update:
         outer, inner = row // instr["n_inner"], row % instr["n_inner"]
         of = outer[:, None] * machine.config.cols + np.arange(machine.config.cols)
         rnd = [position_random(machine.seed, instr["rnd_tag"], instr["key"] + inner[:, None], of, j) for j in range(3)]
-        weights = self.weights.read()
+        weights = self._held(row) if instr["resident"] else self.weights.read()
         before = self.momentum.read() if self.momentum else np.zeros_like(weights)
         grads = machine.gradients[(instr["base"] + row) % machine.config.grad_depth]
         numbers = SimpleNamespace(**{name: instr[name] for name in ("lr_m", "beta_m", "shift_g", "shift_v", "shift_w")})
         return update(weights, before, grads, numbers, machine.config.data_width, instr["rounding"], rnd)
+
+    def _held(self, row):
+        """Weight rows from the weight buffer."""
+        cols = self.machine.config.cols
+        bank = (np.arange(cols) + (row % self.instr["wgt_inner"])[:, None]) % cols
+        return self.machine.weights[bank, ((self.instr["wgt_base"] + row) % self.machine.config.wgt_depth)[:, None]]
 
     def spoil(self, rng):
         self.weights.write(rng.integers(-99, 99, (self.instr["n_words"], self.machine.config.cols)))

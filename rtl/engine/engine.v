@@ -77,7 +77,7 @@ module engine #(
     localparam W        = 3;         // memory writers: store, update weights, update momentum
     localparam WINDOWS  = 4;         // DMA windows
 
-    wire [2:0] sts_unused;
+    wire [1:0] sts_unused;
     // ---- Memory clients, client n at bit n, flattened buses
     wire [R-1:0]         rreq_valid;
     wire [R-1:0]         rreq_ready;
@@ -166,26 +166,24 @@ module engine #(
     );
 
     // ---- Weight load and weight buffer
-    wire                wgt_wr_valid;
-    wire [15:0]         wgt_wr_addr;
-    wire [COLS_LOG-1:0] wgt_wr_rot;
-    wire [COLS*DW-1:0]  wgt_wr_data;
     wire                wgt_rd_valid;
     wire [15:0]         wgt_rd_addr;
     wire [COLS_LOG-1:0] wgt_rd_rot;
     wire                wgt_rd_ramp;
     wire [COLS*DW-1:0]  wgt_rd_data;
+    wire                upd_wgt_valid;
+    wire                upd_wgt_ready;
+    wire [15:0]         upd_wgt_addr;
+    wire [COLS_LOG-1:0] upd_wgt_rot;
+    wire                upd_wgt_back;
+    wire [COLS*DW-1:0]  upd_wgt_data;
 
-    wload_engine #(.COLS(COLS), .COLS_LOG(COLS_LOG), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_wload (
+    weights #(.COLS(COLS), .COLS_LOG(COLS_LOG), .DW(DW), .DEPTH(WGT_DEPTH), .READ(READ), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_weights (
         .clk(clk), .rst(rst || core_rst), .start(starts[WLOAD]), .s_instruction(instruction[WLOAD*1024 +: 1024]), .cfg_base(base), .m_done(done[WLOAD]),
         .m_rreq_valid(rreq_valid[2]), .m_rreq_ready(rreq_ready[2]), .m_rreq_addr(rreq_addr[2*ADDR_W +: ADDR_W]), .m_rreq_len(rreq_len[16 +: 8]),
         .s_rdat_valid(rdat_valid[2]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
-        .m_wr_valid(wgt_wr_valid), .m_wr_addr(wgt_wr_addr), .m_wr_rot(wgt_wr_rot), .m_wr_data(wgt_wr_data)
-    );
-    weight_buffer #(.COLS(COLS), .DW(DW), .DEPTH(WGT_DEPTH), .LATENCY(READ)) u_weights (
-        .clk(clk), .rst(rst || core_rst), .s_wr_valid(wgt_wr_valid), .s_wr_addr(wgt_wr_addr[$clog2(WGT_DEPTH)-1:0]), .s_wr_rot(wgt_wr_rot), .s_wr_data(wgt_wr_data),
-        .s_rd_valid(wgt_rd_valid), .s_rd_addr(wgt_rd_addr[$clog2(WGT_DEPTH)-1:0]), .s_rd_rot(wgt_rd_rot), .s_rd_ramp(wgt_rd_ramp),
-        .m_rd_valid(sts_unused[0]), .m_rd_data(wgt_rd_data)
+        .s_rd_valid(wgt_rd_valid), .s_rd_addr(wgt_rd_addr), .s_rd_rot(wgt_rd_rot), .s_rd_ramp(wgt_rd_ramp), .m_rd_data(wgt_rd_data),
+        .s_b_valid(upd_wgt_valid), .s_b_ready(upd_wgt_ready), .s_b_addr(upd_wgt_addr), .s_b_rot(upd_wgt_rot), .m_b_valid(upd_wgt_back), .m_b_data(upd_wgt_data)
     );
 
     // ---- Compute
@@ -225,7 +223,7 @@ module engine #(
         .m_gate_rd_valid(cmp_gate_rd_valid), .m_gate_rd_access(cmp_gate_rd_access), .s_gate_rd_data(gate_rd_data),
         .m_gate_wr_valid(cmp_gate_wr_valid), .m_gate_wr_access(cmp_gate_wr_access), .m_gate_wr_data(cmp_gate_wr_data),
         .m_grad_valid(grad_valid), .m_grad_first(grad_first), .m_grad_addr(grad_addr), .m_grad_acc(grad_acc),
-        .clear_loss(program_start), .sts_loss(loss), .sts_step(events[0]), .sts_pad(events[1]), .sts_yield(events[3]), .sts_draining(sts_unused[1])
+        .clear_loss(program_start), .sts_loss(loss), .sts_step(events[0]), .sts_pad(events[1]), .sts_yield(events[3]), .sts_draining(sts_unused[0])
     );
 
     // ---- Operand buffers 0 and 1: read by compute and store, written by compute and load
@@ -280,11 +278,12 @@ module engine #(
         .clk(clk), .rst(rst || core_rst), .s_clear(program_start),
         .s_valid(grad_valid), .s_addr(grad_addr[$clog2(GRAD_DEPTH)-1:0]), .s_first(grad_first), .s_acc(grad_acc),
         .s_rd_valid(upd_grad_valid), .s_rd_ready(upd_grad_ready), .s_rd_addr(upd_grad_addr[$clog2(GRAD_DEPTH)-1:0]),
-        .m_rd_valid(upd_grad_back), .m_rd_data(upd_grad_data), .sts_idle(sts_unused[2]), .sts_overflow(events[2])
+        .m_rd_valid(upd_grad_back), .m_rd_data(upd_grad_data), .sts_idle(sts_unused[1]), .sts_overflow(events[2])
     );
     update_engine #(.COLS(COLS), .DW(DW), .ACC_W(ACC_W), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_update (
         .clk(clk), .rst(rst || core_rst), .start(starts[UPDATE]), .s_instruction(instruction[UPDATE*1024 +: 1024]), .cfg_base(base), .cfg_seed(seed), .m_done(done[UPDATE]),
         .m_grad_valid(upd_grad_valid), .m_grad_ready(upd_grad_ready), .m_grad_addr(upd_grad_addr), .s_grad_valid(upd_grad_back), .s_grad_data(upd_grad_data),
+        .m_wgt_valid(upd_wgt_valid), .m_wgt_ready(upd_wgt_ready), .m_wgt_addr(upd_wgt_addr), .m_wgt_rot(upd_wgt_rot), .s_wgt_valid(upd_wgt_back), .s_wgt_data(upd_wgt_data),
         .m_rreq_valid(rreq_valid[4:3]), .m_rreq_ready(rreq_ready[4:3]), .m_rreq_addr(rreq_addr[3*ADDR_W +: 2*ADDR_W]), .m_rreq_len(rreq_len[24 +: 16]),
         .s_rdat_valid(rdat_valid[4:3]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
         .m_wreq_valid(wreq_valid[2:1]), .m_wreq_ready(wreq_ready[2:1]), .m_wreq_addr(wreq_addr[ADDR_W +: 2*ADDR_W]), .m_wreq_len(wreq_len[8 +: 16]),
@@ -294,7 +293,7 @@ module engine #(
 
     assign sts_tag = {instruction[4*1024+21 +: 11], instruction[3*1024+21 +: 11], instruction[2*1024+21 +: 11], instruction[1*1024+21 +: 11], instruction[21 +: 11]};
 
-    wire _unused = &{1'b0, sts_unused, load_wr_select[3], wgt_wr_addr, wgt_rd_addr, grad_addr, upd_grad_addr};
+    wire _unused = &{1'b0, sts_unused, load_wr_select[3], grad_addr, upd_grad_addr};
 endmodule
 
 `default_nettype wire

@@ -39,7 +39,7 @@ module instruction_check #(
 
     wire bad_transfer = |h[3][BEAT-1:0] || ~(|{h[7], h[6]}) || ~(|{h[26], h[25]});
     wire bad_strides  = ~(|h[8]) || ~(|h[11]) || |h[9][BEAT-1:0] || |h[12][BEAT-1:0];
-    wire bad_momentum = h[2][0] && |h[8][BEAT-1:0];
+    wire bad_update   = (h[2][0] && |h[8][BEAT-1:0]) || (h[2][3] && ~(|h[12]));
     wire bad_vectors  = ~(|h[14]) || ~(|h[15]) || ~(|h[16]) || ~(|h[17]) || (SMALL && &h[2][5:4]);
     wire bad_buffer   = h[2][1] && (h[2][0] || opcode == STORE);
     wire bad_rows     = ~(|h[14]) || ~(|h[15]);
@@ -47,7 +47,7 @@ module instruction_check #(
     wire bad_folds    = SMALL && (&h[3][1:0] || &h[3][3:2] || &h[3][5:4] || &h[3][7:6] || &h[3][9:8]);
     wire bad_counts   = ~(|h[24]) || ~(|h[26]) || ~(|h[27]) || ~(|h[28]) || ~(|h[29]) || (wu ? ~(|h[25]) : ~(|h[30]));
 
-    assign m_bad = (transfer && bad_transfer) || (strided && bad_strides) || (opcode == UPDATE && bad_momentum)
+    assign m_bad = (transfer && bad_transfer) || (strided && bad_strides) || (opcode == UPDATE && bad_update)
                 || (vectors && (bad_vectors || bad_buffer)) || (rows && bad_rows)
                 || (compute && (bad_choices || bad_folds || bad_counts));
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executes UPDATE: streams weight and momentum rows from DRAM, joins them with the rows of the gradient buffer, and streams the new ones
-// back to where they came from (doc/instructions.md, doc/numerics.md). One row of COLS weights per cycle at most; the memory
+// Executes UPDATE: streams momentum rows from DRAM and weight rows from there or from the weight buffer, joins them with the rows of the
+// gradient buffer, and streams the new ones to DRAM (doc/instructions.md, doc/numerics.md). One row of COLS weights per cycle at most; the memory
 // port sets the pace. s_instruction is stable from `start` to m_done, which comes when the memory has confirmed the last burst of both.
 `default_nettype none
 
@@ -24,6 +24,13 @@ module update_engine #(
     output wire [15:0]           m_grad_addr,
     input  wire                  s_grad_valid,
     input  wire [COLS*ACC_W-1:0] s_grad_data,
+    // weight buffer, second read port
+    output wire                  m_wgt_valid,
+    input  wire                  m_wgt_ready,
+    output wire [15:0]           m_wgt_addr,
+    output wire [$clog2(COLS)-1:0] m_wgt_rot,
+    input  wire                  s_wgt_valid,
+    input  wire [COLS*DW-1:0]    s_wgt_data,
     // memory: weights at index 0, momentum at index 1 of each bus
     output wire [1:0]            m_rreq_valid,
     input  wire [1:0]            m_rreq_ready,
@@ -43,51 +50,31 @@ module update_engine #(
     output wire [1:0]            m_wdat_last,
     input  wire [1:0]            s_wrsp_valid
 );
-    localparam CREDIT   = 16;
     localparam COLS_LOG = $clog2(COLS);
 
     wire        momentum = s_instruction[2*16];
+    wire        resident = s_instruction[2*16+3];    // weights come from the weight buffer
     wire [15:0] h19      = s_instruction[19*16 +: 16];
 
-    // Gradient rows in order; credits reserve room for all that were asked for.
-    reg         ask_q;
-    reg  [31:0] asked_q;
-    reg  [15:0] grad_addr_q;
-    reg  [4:0]  credit_q;
-    wire        grad_valid;
+    // Rows on chip: gradients, and the weights where they are.
+    wire                  grad_valid;
     wire [COLS*ACC_W-1:0] grad_data;
-    wire        row_ready;
-    wire        row_valid;
-    wire        ask  = m_grad_valid && m_grad_ready;
-    wire        used = row_valid && row_ready;
+    wire                  held_valid;
+    wire [COLS*DW-1:0]    held_data;
+    wire                  row_ready;
+    wire                  row_valid;
+    wire                  used = row_valid && row_ready;
+    wire [COLS_LOG-1:0]   grads_m_inner_unused;
 
-    assign m_grad_valid = ask_q && |credit_q;
-    assign m_grad_addr  = grad_addr_q;
-
-    always @(posedge clk) begin
-        if (start) begin
-            ask_q       <= 1'b1;
-            asked_q     <= s_instruction[25*16 +: 32];
-            grad_addr_q <= s_instruction[18*16 +: 16];
-        end else if (ask) begin
-            ask_q       <= asked_q != 32'd1;
-            asked_q     <= asked_q - 32'd1;
-            grad_addr_q <= grad_addr_q + 16'd1;
-        end
-        if (ask && !used)      credit_q <= credit_q - 5'd1;
-        else if (used && !ask) credit_q <= credit_q + 5'd1;
-        if (rst) begin
-            ask_q    <= 1'b0;
-            credit_q <= CREDIT;
-        end
-    end
-
-    wire grads_s_ready_unused;
-    wire [4:0] grads_sts_level_unused;
-    stream_fifo #(.WIDTH(COLS*ACC_W), .DEPTH(CREDIT)) u_grads (
-        .clk(clk), .rst(rst),
-        .s_valid(s_grad_valid), .s_ready(grads_s_ready_unused), .s_data(s_grad_data),
-        .m_valid(grad_valid), .m_ready(used), .m_data(grad_data), .sts_level(grads_sts_level_unused)
+    row_reader #(.WIDTH(COLS*ACC_W), .COLS(COLS)) u_grads (
+        .clk(clk), .rst(rst), .start(start), .cfg_rows(s_instruction[25*16 +: 32]), .cfg_base(s_instruction[18*16 +: 16]), .cfg_inner(16'd0),
+        .m_ask_valid(m_grad_valid), .m_ask_ready(m_grad_ready), .m_addr(m_grad_addr), .m_inner(grads_m_inner_unused),
+        .s_valid(s_grad_valid), .s_data(s_grad_data), .m_valid(grad_valid), .m_ready(used), .m_data(grad_data)
+    );
+    row_reader #(.WIDTH(COLS*DW), .COLS(COLS)) u_held (
+        .clk(clk), .rst(rst), .start(start && resident), .cfg_rows(s_instruction[25*16 +: 32]), .cfg_base(s_instruction[11*16 +: 16]), .cfg_inner(s_instruction[12*16 +: 16]),
+        .m_ask_valid(m_wgt_valid), .m_ask_ready(m_wgt_ready), .m_addr(m_wgt_addr), .m_inner(m_wgt_rot),
+        .s_valid(s_wgt_valid), .s_data(s_wgt_data), .m_valid(held_valid), .m_ready(used && resident), .m_data(held_data)
     );
 
     // Weight and momentum streams, both ways.
@@ -104,12 +91,12 @@ module update_engine #(
     generate
         for (s = 0; s < 2; s = s + 1) begin : g_stream
             word_reader #(.LANES(COLS), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .BEATS(64)) u_reader (
-                .clk(clk), .rst(rst), .start(start && (s == 0 || momentum)), .s_instruction(contiguous),
+                .clk(clk), .rst(rst), .start(start && (s == 0 ? !resident : momentum)), .s_instruction(contiguous),
                 .cfg_addr(addr[s*48 +: 48]), .cfg_base(cfg_base),
                 .m_rreq_valid(m_rreq_valid[s]), .m_rreq_ready(m_rreq_ready[s]),
                 .m_rreq_addr(m_rreq_addr[s*ADDR_W +: ADDR_W]), .m_rreq_len(m_rreq_len[s*8 +: 8]),
                 .s_rdat_valid(s_rdat_valid[s]), .s_rdat_data(s_rdat_data), .s_rdat_last(s_rdat_last),
-                .m_valid(in_valid[s]), .m_ready(used), .m_data(in_data[s*COLS*DW +: COLS*DW])
+                .m_valid(in_valid[s]), .m_ready(used && (s == 0 ? !resident : momentum)), .m_data(in_data[s*COLS*DW +: COLS*DW])
             );
             word_writer #(.LANES(COLS), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_writer (
                 .clk(clk), .rst(rst), .start(start && (s == 0 || momentum)), .s_instruction(contiguous),
@@ -139,7 +126,7 @@ module update_engine #(
         .start(start), .step(used), .advance(loops_advance_unused), .restart(loops_restart_unused), .at_first(loops_at_first_unused), .at_last(loops_at_last_unused), .last(loops_last_unused), .index(index)
     );
 
-    assign row_valid = grad_valid && in_valid[0] && (in_valid[1] || !momentum);
+    assign row_valid = grad_valid && (resident ? held_valid : in_valid[0]) && (in_valid[1] || !momentum);
     update #(.COLS(COLS), .DW(DW), .ACC_W(ACC_W)) u_update (
         .clk(clk), .rst(rst),
         .cfg_momentum(momentum), .cfg_mode(s_instruction[2*16+1 +: 2]),
@@ -147,7 +134,7 @@ module update_engine #(
         .cfg_lr_m(s_instruction[20*16 +: 15]), .cfg_beta_m(s_instruction[21*16 +: 15]),
         .cfg_seed(cfg_seed), .cfg_tag(s_instruction[22*16 +: 16]),
         .s_valid(row_valid), .s_ready(row_ready), .s_grad(grad_data),
-        .s_wgt(in_data[0 +: COLS*DW]), .s_mom(in_data[COLS*DW +: COLS*DW]),
+        .s_wgt(resident ? held_data : in_data[0 +: COLS*DW]), .s_mom(in_data[COLS*DW +: COLS*DW]),
         .s_key(s_instruction[23*16 +: 32] + {16'd0, index[31:16]}), .s_of(index[15:0] << COLS_LOG),
         .m_valid(out_valid), .m_ready(out_ready[0] && (out_ready[1] || !momentum)),
         .m_wgt(out_data[0 +: COLS*DW]), .m_mom(out_data[COLS*DW +: COLS*DW])
@@ -162,7 +149,7 @@ module update_engine #(
     end
     assign m_done = (|open_q) && ~(|(open_q & ~writer_done));
 
-    wire _unused = &{1'b0, h19[15], grads_s_ready_unused, grads_sts_level_unused, loops_advance_unused, loops_restart_unused, loops_at_first_unused, loops_at_last_unused, loops_last_unused, s_instruction[11*16 +: 3*16]};
+    wire _unused = &{1'b0, h19[15], grads_m_inner_unused, loops_advance_unused, loops_restart_unused, loops_at_first_unused, loops_at_last_unused, loops_last_unused, s_instruction[13*16 +: 16]};
 endmodule
 
 `default_nettype wire

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The weight buffer and the engine that executes LOADW: rows of COLS weights from DRAM into consecutive rows, each rotated by its inner
+// index modulo COLS (doc/instructions.md). One row per cycle at most; the memory port sets the pace. s_instruction is stable from `start`
+// to m_done, the cycle of the last row. COMPUTE reads every row READ cycles after it has asked; UPDATE (port b) when it gets a turn.
+`default_nettype none
+
+module weights #(
+    parameter COLS     = 16,
+    parameter COLS_LOG = 4,
+    parameter DW       = 16,
+    parameter DEPTH    = 8192,
+    parameter READ     = 7,
+    parameter MEM_W    = 512,
+    parameter ADDR_W   = 48
+) (
+    input  wire                clk,
+    input  wire                rst,
+    input  wire                start,
+    input  wire [1023:0]       s_instruction,
+    input  wire [4*ADDR_W-1:0] cfg_base,
+    output wire                m_done,
+    output wire                m_rreq_valid,
+    input  wire                m_rreq_ready,
+    output wire [ADDR_W-1:0]   m_rreq_addr,
+    output wire [7:0]          m_rreq_len,
+    input  wire                s_rdat_valid,
+    input  wire [MEM_W-1:0]    s_rdat_data,
+    input  wire                s_rdat_last,
+    // COMPUTE
+    input  wire                s_rd_valid,
+    input  wire [15:0]         s_rd_addr,
+    input  wire [COLS_LOG-1:0] s_rd_rot,
+    input  wire                s_rd_ramp,
+    output wire [COLS*DW-1:0]  m_rd_data,
+    // UPDATE
+    input  wire                s_b_valid,
+    output wire                s_b_ready,
+    input  wire [15:0]         s_b_addr,
+    input  wire [COLS_LOG-1:0] s_b_rot,
+    output wire                m_b_valid,
+    output wire [COLS*DW-1:0]  m_b_data
+);
+    localparam ROW_W = $clog2(DEPTH);
+
+    wire               row_valid;
+    wire [COLS*DW-1:0] row;
+    wire        last;
+    wire [31:0] index;
+    reg  [15:0] row_q;
+
+    word_reader #(.LANES(COLS), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_reader (
+        .clk(clk), .rst(rst), .start(start), .s_instruction(s_instruction),
+        .cfg_addr(s_instruction[3*16 +: 48]), .cfg_base(cfg_base),
+        .m_rreq_valid(m_rreq_valid), .m_rreq_ready(m_rreq_ready), .m_rreq_addr(m_rreq_addr), .m_rreq_len(m_rreq_len),
+        .s_rdat_valid(s_rdat_valid), .s_rdat_data(s_rdat_data), .s_rdat_last(s_rdat_last),
+        .m_valid(row_valid), .m_ready(1'b1), .m_data(row)
+    );
+
+    wire [1:0] loops_advance_unused;
+    wire [1:0] loops_restart_unused;
+    wire [1:0] loops_at_first_unused;
+    wire [1:0] loops_at_last_unused;
+    loop_nest #(.LEVELS(2), .W(16)) u_loops (
+        .clk(clk), .cfg_count({s_instruction[15*16 +: 16], s_instruction[14*16 +: 16]}),
+        .start(start), .step(row_valid), .advance(loops_advance_unused), .restart(loops_restart_unused), .at_first(loops_at_first_unused), .at_last(loops_at_last_unused), .last(last), .index(index)
+    );
+
+    always @(posedge clk)
+        if (start)          row_q <= s_instruction[18*16 +: 16];
+        else if (row_valid) row_q <= row_q + 16'd1;
+
+    assign m_done = row_valid && last;
+
+    wire rd_valid_unused;
+    weight_buffer #(.COLS(COLS), .DW(DW), .DEPTH(DEPTH), .LATENCY(READ), .PARTS(4)) u_buffer (
+        .clk(clk), .rst(rst),
+        .s_wr_valid(row_valid), .s_wr_addr(row_q[ROW_W-1:0]), .s_wr_rot(index[16 +: COLS_LOG]), .s_wr_data(row),
+        .s_rd_valid(s_rd_valid), .s_rd_addr(s_rd_addr[ROW_W-1:0]), .s_rd_rot(s_rd_rot), .s_rd_ramp(s_rd_ramp),
+        .m_rd_valid(rd_valid_unused), .m_rd_data(m_rd_data),
+        .s_b_valid(s_b_valid), .s_b_ready(s_b_ready), .s_b_addr(s_b_addr[ROW_W-1:0]), .s_b_rot(s_b_rot), .m_b_valid(m_b_valid), .m_b_data(m_b_data)
+    );
+
+    wire _unused = &{1'b0, index, row_q, s_rd_addr, s_b_addr, rd_valid_unused, loops_advance_unused, loops_restart_unused, loops_at_first_unused, loops_at_last_unused};
+endmodule
+
+`default_nettype wire
