@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Board tops without the vendors' tools: lint with stubs of the vendor's IP; the scripts run in a Tcl interpreter."""
+"""Boards without the vendors' tools: lint with stubs of the vendor's IP; the scripts run in a Tcl interpreter."""
 
 import re
 
@@ -154,3 +154,86 @@ def test_goes_red(file, right, wrong, tmp_path):
     with pytest.raises((Error, AssertionError)):
         vivado.source(tmp_path / file)
         check(vivado)
+
+
+KIT = ROOT / "boards" / "s10gx"
+COMPONENT = ("package", "set_module_property", "add_fileset", "set_fileset_property", "add_fileset_file", "add_parameter", "set_parameter_property",
+             "add_interface", "set_interface_property", "add_interface_port")
+SYSTEM = ("package", "create_system", "set_project_property", "add_instance", "set_instance_parameter_value", "apply_instance_preset", "add_connection",
+          "set_connection_parameter_value", "set_interface_property", "save_system")
+
+
+@pytest.fixture(scope="module")
+def component(tmp_path_factory):
+    """The engine's component as `make package` writes it, run."""
+    tool, top = Interpreter(COMPONENT), package.read_top("gradcore_avalon", ROOT / "rtl" / "avalon" / "gradcore_avalon.v")
+    tool.source(package.package(top, [], tmp_path_factory.mktemp("package")))
+    return tool
+
+
+def check_system(script, component):
+    """The system names the engine's interfaces as they are, each of them, and gives host and engine the same memory."""
+    tool = Interpreter(SYSTEM)
+    tool.tcl.eval("set preset card")
+    tool.source(script)
+    instances = dict(tool.of("add_instance"))
+    assert instances["engine"] == "gradcore_avalon" and tool.of("apply_instance_preset") == [("memory", "card")]
+    known = {name: (kind, mode) for name, kind, mode in component.of("add_interface")}
+    values = {name: range_ for name, key, range_ in component.of("set_parameter_property") if key == "ALLOWED_RANGES"}
+    for key, value in tool.of("set_instance_parameter_value", "engine"):
+        assert value in tool.split(values[key])
+    pairs, exports = tool.of("add_connection"), [of for _, key, of in tool.of("set_interface_property") if key == "EXPORT_OF"]
+    assert all(end.partition(".")[0] in instances for end in [*(end for pair in pairs for end in pair), *exports])
+    used = {name: [pair for pair in pairs if f"engine.{name}" in pair] for name in known}
+    assert {end.partition(".")[2] for end in [*(e for p in pairs for e in p), *exports] if end.startswith("engine.")} == set(known)
+    for name, (kind, mode) in known.items():
+        at = {"start": 0, "end": 1}[mode]
+        assert all(pair[at] == f"engine.{name}" for pair in used[name]), name
+        if kind == "interrupt":
+            assert exports.count(f"engine.{name}") == 1 and not used[name]
+        elif kind == "reset":
+            assert {source for source, _ in used[name]} == {"button.out_reset", "release.ninit_done"}
+        else:
+            assert len(used[name]) == 1 and f"engine.{name}" not in exports
+    base = {path: int(value, 0) for path, key, value in tool.of("set_connection_parameter_value") if key == "baseAddress"}
+    assert base == {f"{master}/memory.ctrl_amm_0": 0 for master in ("host.master", "engine.read", "engine.write")} | {
+        "host.master/engine.csr": 1 << 31}
+    assert set(base) == {f"{a}/{b}" for a, b in pairs if b in ("memory.ctrl_amm_0", "engine.csr")}
+
+
+def test_system(component):
+    check_system(KIT / "platform.tcl", component)
+
+
+@pytest.mark.parametrize("right, wrong", [
+    ("host.clk engine.clock}", "host.clk engine.clk}"),
+    ("host.clk_reset engine.reset}", "host.clk_reset}"),
+    ("    engine.write memory.ctrl_amm_0 0\n", ""),
+    ("host.master  engine.csr        $registers", "host.master  engine.csr        0"),
+    ("irq        engine.irq", "irq        engine.interrupt"),
+    ("engine MEM_W 512", "engine MEM_W 500"),
+    ("if {![info exists preset]}", "if {[info exists preset]}"),
+])
+def test_system_goes_red(right, wrong, component, tmp_path):
+    text = (KIT / "platform.tcl").read_text()
+    assert text.count(right) == 1
+    (tmp_path / "platform.tcl").write_text(text.replace(right, wrong))
+    with pytest.raises((Error, AssertionError)):
+        check_system(tmp_path / "platform.tcl", component)
+
+
+def test_quartus_project(fusesoc, monkeypatch):
+    build = fusesoc.folder / "build"
+    done = fusesoc("--cores-root", ROOT, "run", "--setup", "--clean", "--build-root", build, "--target=s10gx", "gradcore:ip:gradcore")
+    assert done.returncode == 0, done.stdout
+    work, = build.glob("*/s10gx*")
+    monkeypatch.chdir(work)
+    monkeypatch.setenv("GRADCORE_PACKAGE", "/somewhere/package")
+    quartus = Interpreter(("project_new", "set_global_assignment"))
+    quartus.source(next(file for file in work.glob("*.tcl") if file.name != "platform.tcl"))
+    values = dict(call for call in quartus.of("set_global_assignment", "-name") if len(call) == 2)
+    assert (values["TOP_LEVEL_ENTITY"], values["FAMILY"], values["DEVICE"]) == ("gradcore_s10gx", "Stratix 10", "1SG280LU2F50E2VG")
+    text = (KIT / "platform.tcl").read_text()
+    assert values["IP_SEARCH_PATHS"] == "/somewhere/package"
+    assert values["QSYS_FILE"] == "gradcore_s10gx.qsys" and f"save_system {values['QSYS_FILE']}" in text
+    assert (work / "platform.tcl").read_text() == text
