@@ -26,6 +26,7 @@ connect_bd_net [get_bd_pins refclk/IBUF_OUT] [get_bd_pins xdma/sys_clk_gt]
 # The newest name of the memory bank that these board files have.
 create_bd_cell -type ip -vlnv xilinx.com:ip:ddr4 ddr4
 set bank [lindex [lsort [get_board_part_interfaces ddr4_sdram_c1*]] end]
+set_property CONFIG.C0.DDR4_AxiSelection true [get_bd_cells ddr4]
 set_property CONFIG.C0_CLOCK_BOARD_INTERFACE default_250mhz_clk1 [get_bd_cells ddr4]
 set_property CONFIG.C0_DDR4_BOARD_INTERFACE $bank [get_bd_cells ddr4]
 set_property CONFIG.RESET_BOARD_INTERFACE reset [get_bd_cells ddr4]
@@ -84,6 +85,7 @@ create_bd_intf_port -mode Slave -vlnv xilinx.com:interface:aximm_rtl:1.0 S_AXI
 set_property -dict [list CONFIG.PROTOCOL AXI4 CONFIG.ADDR_WIDTH $addr_w CONFIG.DATA_WIDTH $mem_w CONFIG.ID_WIDTH 1 CONFIG.HAS_QOS 0 \
     CONFIG.HAS_REGION 0 CONFIG.SUPPORTS_NARROW_BURST 0 CONFIG.MAX_BURST_LENGTH 32] [get_bd_intf_ports S_AXI]
 connect_bd_intf_net [get_bd_intf_ports S_AXI] [get_bd_intf_pins interconnect/S01_AXI]
+foreach port [list [get_bd_ports aclk] [get_bd_intf_ports M_AXIL] [get_bd_intf_ports S_AXI]] {set_property CONFIG.FREQ_HZ 125000000 $port}
 set_property CONFIG.ASSOCIATED_BUSIF M_AXIL:S_AXI [get_bd_ports aclk]
 set_property CONFIG.ASSOCIATED_RESET aresetn [get_bd_ports aclk]
 
