@@ -92,7 +92,8 @@ set_property CONFIG.ASSOCIATED_RESET aresetn [get_bd_ports aclk]
 # The memory from 0 on for both masters, the registers from 0 on in their BAR.
 assign_bd_address -offset 0 -range 4K -target_address_space [get_bd_addr_spaces xdma/M_AXI_LITE] [get_bd_addr_segs M_AXIL/Reg]
 foreach master {xdma/M_AXI S_AXI} {
-    assign_bd_address -offset 0 -range 2G -target_address_space [get_bd_addr_spaces $master] [get_bd_addr_segs ddr4/C0_DDR4_MEMORY_MAP/C0_DDR4_ADDRESS_BLOCK]
+    assign_bd_address -offset 0 -range 2G -target_address_space [get_bd_addr_spaces $master] \
+        [get_bd_addr_segs ddr4/C0_DDR4_MEMORY_MAP/C0_DDR4_ADDRESS_BLOCK]
 }
 validate_bd_design
 save_bd_design

@@ -52,12 +52,14 @@ module training_system (
         .s_axil_wdata(wdata), .s_axil_wstrb(wstrb), .s_axil_wvalid(wvalid), .s_axil_wready(wready), .s_axil_bresp(bresp), .s_axil_bvalid(bvalid),
         .s_axil_bready(bready), .s_axil_araddr(araddr), .s_axil_arprot(arprot), .s_axil_arvalid(arvalid), .s_axil_arready(arready),
         .s_axil_rdata(rdata), .s_axil_rresp(rresp), .s_axil_rvalid(rvalid), .s_axil_rready(rready),
-        .m_axi_awid(awid_unused), .m_axi_awaddr(mem_awaddr), .m_axi_awlen(awlen_unused), .m_axi_awsize(awsize_unused), .m_axi_awburst(awburst_unused), .m_axi_awlock(awlock_unused), .m_axi_awcache(awcache_unused), .m_axi_awprot(memory_awprot_unused),
+        .m_axi_awid(awid_unused), .m_axi_awaddr(mem_awaddr), .m_axi_awlen(awlen_unused), .m_axi_awsize(awsize_unused),
+        .m_axi_awburst(awburst_unused), .m_axi_awlock(awlock_unused), .m_axi_awcache(awcache_unused), .m_axi_awprot(memory_awprot_unused),
         .m_axi_awvalid(mem_awvalid), .m_axi_awready(mem_awready), .m_axi_wdata(mem_wdata), .m_axi_wstrb(mem_wstrb), .m_axi_wlast(mem_wlast),
         .m_axi_wvalid(mem_wvalid), .m_axi_wready(mem_wready), .m_axi_bid(1'b0), .m_axi_bresp(mem_bresp), .m_axi_bvalid(mem_bvalid),
-        .m_axi_bready(mem_bready), .m_axi_arid(arid_unused), .m_axi_araddr(mem_araddr), .m_axi_arlen(mem_arlen), .m_axi_arsize(arsize_unused), .m_axi_arburst(arburst_unused), .m_axi_arlock(arlock_unused),
-        .m_axi_arcache(arcache_unused), .m_axi_arprot(memory_arprot_unused), .m_axi_arvalid(mem_arvalid), .m_axi_arready(mem_arready), .m_axi_rid(1'b0), .m_axi_rdata(mem_rdata),
-        .m_axi_rresp(mem_rresp), .m_axi_rlast(mem_rlast), .m_axi_rvalid(mem_rvalid), .m_axi_rready(mem_rready)
+        .m_axi_bready(mem_bready), .m_axi_arid(arid_unused), .m_axi_araddr(mem_araddr), .m_axi_arlen(mem_arlen),
+        .m_axi_arsize(arsize_unused), .m_axi_arburst(arburst_unused), .m_axi_arlock(arlock_unused), .m_axi_arcache(arcache_unused),
+        .m_axi_arprot(memory_arprot_unused), .m_axi_arvalid(mem_arvalid), .m_axi_arready(mem_arready), .m_axi_rid(1'b0),
+        .m_axi_rdata(mem_rdata), .m_axi_rresp(mem_rresp), .m_axi_rlast(mem_rlast), .m_axi_rvalid(mem_rvalid), .m_axi_rready(mem_rready)
     );
 
     axi_ram #(.FILE("memory.hex"), .DEPTH(BEATS), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_ram (
