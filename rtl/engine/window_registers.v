@@ -54,6 +54,8 @@ module window_registers #(
     endgenerate
 
     assign m_rdata = words[s_word*32 +: 32];
+
+    wire _unused = &{1'b0, s_wdata[11:0]};    // HIGH below 12
 endmodule
 
 `default_nettype wire

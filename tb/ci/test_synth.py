@@ -85,3 +85,20 @@ def test_counts_every_cell_or_says_which_it_does_not_know():
     assert counts["LUT"] == 4 and counts["BRAM"] == 1.5 and counts["LUTRAM"] == 8 and counts["FF"] == 7 and counts["DSP"] == 1
     with pytest.raises(synth.SynthesisError, match="XYZ"):
         synth.count({"XYZ": 1})
+
+
+def test_families_have_cells_and_tables_of_their_own(tmp_path, monkeypatch):
+    synth = script("synth")
+    assert synth.count({"MISTRAL_ALUT5": 3, "MISTRAL_ALUT_ARITH": 2, "MISTRAL_NOT": 1, "MISTRAL_M10K": 1}, "cyclonev") == {
+        "ALUT": 3, "ARITH": 2, "FF": 0, "DSP": 0, "M10K": 1}
+    with pytest.raises(synth.SynthesisError, match="LUT6"):
+        synth.count({"LUT6": 1}, "cyclonev")
+    (tmp_path / "planted.v").write_text("module planted (input wire clk, input wire [15:0] a, input wire [15:0] b, output reg [31:0] y);\n"
+                                        "always @(posedge clk) y <= a * b;\nendmodule\n")
+    monkeypatch.setattr(synth, "ROOT", tmp_path)
+    monkeypatch.setattr(synth, "sources", lambda core: [tmp_path / "planted.v"])
+    entry = {"core": "planted", "parameters": {}, "top": "planted", "family": "cyclonev"}
+    entry |= synth.synthesise("other", "planted", {}, "planted", "cyclonev")
+    assert entry["cells"] == {"ALUT": 0, "ARITH": 0, "FF": 32, "DSP": 0.5, "M10K": 0}
+    first, second = synth.table({"other": entry}).split("## Stand-in for Stratix 10")
+    assert "planted" not in first and "| planted | planted |  |  |  | 32 | 0.5 |  |" in second
