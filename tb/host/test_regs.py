@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`gradcore regs`: each format says what the register map says; the C program of doc/registers.md does what its comment says."""
 
+import os
 import re
 import subprocess
 import sys
@@ -109,3 +110,9 @@ def test_parameter_and_refusals(tmp_path):
     (tmp_path / "file").touch()
     refused(gradcore("regs", "--out", tmp_path / "file"), "--out", "file")
     refused(gradcore("regs", "--out", tmp_path, "--addr-w", 32), "--addr-w")
+
+
+def test_without_peakrdl():
+    program = "import sys; sys.modules['peakrdl_html'] = None; from gradcore.cli import run; sys.exit(run(['regs']))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=dict(os.environ, PYTHONPATH=str(ROOT / "model")))
+    assert done.returncode == 3 and done.stderr.startswith("error: peakrdl_html is not installed: pip install ")

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """gradcore.registers and doc/registers.md say what rtl/engine/gradcore_regs.rdl says."""
 
+import os
 import random
 import re
+import subprocess
+import sys
 import tomllib
 
 from gradcore import registers as reg
@@ -76,6 +79,20 @@ def test_configuration_of_the_package():
               "CONFIG3": {"acc_w": config.acc_width, "windows": len(WINDOWS)}}
     assert config.config_registers == tuple(
         sum(fields[bits.name] << bits.low for bits in WORDS[OFFSETS[name]].bits) for name, fields in values.items())
+
+
+def test_the_driver_needs_numpy_alone():
+    program = """
+import sys
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] not in sys.stdlib_module_names | {"numpy", "gradcore"}:
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Refuse())
+import gradcore.compiler, gradcore.driver, gradcore.linux, gradcore.registers
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=dict(os.environ, PYTHONPATH=str(ROOT / "model")))
+    assert done.returncode == 0, done.stderr
 
 
 def rows(pattern):
