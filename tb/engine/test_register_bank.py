@@ -36,6 +36,7 @@ class Map:
         self.dut, self.words = dut, words(ADDR_W=parameter("ADDR_W"), WINDOWS=parameter("WINDOWS"))
         self.offset = {word.path: offset for offset, word in self.words.items()}
         self.done = self.failed = 0
+        self.seen = dict.fromkeys(OFFSETS, 0)       # bits that have read as one
         self.change()
         self.kept = {offset: sum((bits.reset or 0) << bits.low for bits in word.bits) for offset, word in self.words.items()}
 
@@ -49,22 +50,28 @@ class Map:
 
     def hardware(self, offset, bits):
         """What the hardware shows in a field."""
-        path, low = self.words[offset].path, self.inputs
+        path, inputs = self.words[offset].path, self.inputs
         if path in ("CONFIG", "CONFIG2", "CONFIG3"):
             return (parameter(path) & bits.mask) >> bits.low
         if offset >= reg.COUNTERS:
             return (self.counters[offset] & bits.mask) >> bits.low
-        return {"STATUS.busy": low["s_busy"], "STATUS.done": self.done, "STATUS.failed": self.failed, "STATUS.gradient_overflow": low["s_overflow"],
-                "ERROR.code": self.failed * low["s_code"], "ERROR.instruction": self.failed * low["s_index"],
-                "ERROR_ADDR.low.value": self.failed * low["s_addr"] & 0xFFFFFFFF, "ERROR_ADDR.high.value": self.failed * low["s_addr"] >> 32,
-                "LOSS.low.value": low["s_loss"] & 0xFFFFFFFF, "LOSS.high.value": low["s_loss"] >> 32}[f"{path}.{bits.name}"]
+        return {
+            "STATUS.busy": inputs["s_busy"], "STATUS.done": self.done, "STATUS.failed": self.failed, "STATUS.gradient_overflow": inputs["s_overflow"],
+            "ERROR.code": self.failed * inputs["s_code"], "ERROR.instruction": self.failed * inputs["s_index"],
+            "ERROR_ADDR.low.value": self.failed * inputs["s_addr"] & 0xFFFFFFFF, "ERROR_ADDR.high.value": self.failed * inputs["s_addr"] >> 32,
+            "LOSS.low.value": inputs["s_loss"] & 0xFFFFFFFF, "LOSS.high.value": inputs["s_loss"] >> 32,
+        }[f"{path}.{bits.name}"]
+
+    def flag(self, path, name):
+        """Mask of a field."""
+        return next(bits.mask for bits in self.words[self.offset[path]].bits if bits.name == name)
 
     def expected(self, offset):
         if offset not in self.words:
             return 0
         word = self.words[offset]
         return self.kept[offset] & word.mask("store", "w1c", "const") | sum(
-            self.hardware(offset, bits) << bits.low for bits in word.bits if bits.kind == "hw")
+            self.hardware(offset, bits) << bits.low & bits.mask for bits in word.bits if bits.kind == "hw")
 
     async def read(self, offset):
         """What the RTL answers, as 32 characters."""
@@ -76,8 +83,8 @@ class Map:
 
     async def write(self, offset, value, events=0):
         """A write together with the pulses s_done (1) and s_failed (2)."""
-        dut, status = self.dut, self.offset["IRQ_STATUS"]
-        dut.s_done.value, dut.s_failed.value = events & 1, events >> 1
+        dut, status, (done, failed) = self.dut, self.offset["IRQ_STATUS"], (events & 1, events >> 1)
+        dut.s_done.value, dut.s_failed.value = done, failed
         await write(dut, offset + random.randrange(4), value)
         dut.s_done.value = dut.s_failed.value = 0
         word = self.words.get(offset)
@@ -88,15 +95,19 @@ class Map:
             self.kept[offset] = self.kept[offset] & ~word.mask("store") & ~(value & word.mask("w1c")) | value & word.mask("store")
         if begins:
             self.done = self.failed = self.kept[status] = 0
-        self.done, self.failed, self.kept[status] = self.done | events & 1, self.failed | events >> 1, self.kept[status] | events
+        self.done, self.failed = self.done | done, self.failed | failed
+        self.kept[status] |= done * self.flag("IRQ_STATUS", "done") | failed * self.flag("IRQ_STATUS", "failed")
 
-    async def reads_back(self):
-        for offset in random.sample(OFFSETS, len(OFFSETS)):
-            assert await self.read(offset) == f"{self.expected(offset):032b}", hex(offset)
-        assert self.dut.irq.value == any(self.kept[self.offset["IRQ_ENABLE"]] & self.kept[self.offset["IRQ_STATUS"]] & bit for bit in (1, 2))
+    async def check(self, offset):
+        found = await self.read(offset)
+        assert found == f"{self.expected(offset):032b}", hex(offset)
+        self.seen[offset] |= int(found, 2)
+        on = [all(self.kept[self.offset[path]] & self.flag(path, name) for path in ("IRQ_ENABLE", "IRQ_STATUS")) for name in ("done", "failed")]
+        assert self.dut.irq.value == any(on)
 
     async def reads_after_reset(self):
         """Bits with a reset value and those without a field; a register without reset may read anything."""
+        assert (self.dut.m_start.value, self.dut.m_stop.value, self.dut.irq.value) == (0, 0, 0)
         self.done = self.failed = 0
         for offset in OFFSETS:
             bits = self.words[offset].bits if offset in self.words else ()
@@ -130,16 +141,22 @@ async def answers_as_the_map_says(dut):
     registers = Map(dut)
     await registers.reads_after_reset()
     unwritable = [offset for offset in OFFSETS if "w" not in getattr(registers.words.get(offset), "access", "")]
-    for n in range(6):
-        registers.change(random.getrandbits)
+    for n in range(6):      # zeros, ones, random
+        registers.change((lambda bits: 0, lambda bits: (1 << bits) - 1, random.getrandbits)[min(n, 2)])
         for offset in random.sample(OFFSETS, len(OFFSETS)):
-            often = 2 if offset == reg.IRQ_STATUS else 64
-            events = random.randrange(4) if registers.inputs["s_busy"] and random.randrange(often) == 0 else 0
+            events = random.randrange(4) if registers.inputs["s_busy"] and random.random() < 0.05 else 0
             await registers.write(offset, (0, 0xFFFFFFFF, random.getrandbits(32))[min(n, 2)], events)
+            if events:
+                await registers.check(reg.STATUS)
+                await registers.write(reg.IRQ_STATUS, random.getrandbits(32), random.randrange(4))
+                await registers.check(reg.IRQ_STATUS)
         for offset in unwritable:       # last, so that none of them can be another name of a register
-            await registers.write(offset, random.choice((0, 0xFFFFFFFF)))
-        await registers.reads_back()
+            await registers.write(offset, random.choice((0, 0xFFFFFFFF)), 3 * (n == 1))
+        for offset in random.sample(OFFSETS, len(OFFSETS)):
+            await registers.check(offset)
         assert {name: int(getattr(dut, name).value) for name in registers.outputs()} == registers.outputs()
+    for offset, word in registers.words.items():        # every bit of the map exists, the parameters' apart
+        assert word.path.startswith("CONFIG") or not word.mask("store", "w1c", "hw") & ~registers.seen[offset], word.path
     registers.change()
     await reset(dut)
     await registers.reads_after_reset()
@@ -198,6 +215,11 @@ def test_register_bank(windows):
     configs = {"CONFIG": random.getrandbits(31), "CONFIG2": random.getrandbits(31), "CONFIG3": random.getrandbits(16)}
     tests = None if windows == 4 else "answers_as_the_map_says"
     run("engine", "register_bank", {"ADDR_W": address, "WINDOWS": windows, **configs}, testcase=tests)
+
+
+@pytest.mark.parametrize("windows", (0, 9))
+def test_register_bank_refuses(windows):
+    expect_elaboration_error("engine", "register_bank", {"WINDOWS": windows}, "WINDOWS_must")
 
 
 def test_engine_refuses():
