@@ -130,8 +130,10 @@ class Map:
         address, windows = parameter("ADDR_W"), [f"WINDOW[{n}]" for n in range(parameter("WINDOWS"))]
         pages = flat(address - 12, [wide(f"{window}.{end}") >> 12 for end in ("base", "end") for window in windows])
         rights = flat(1, [kept(window + ".base.low") >> bit & 1 for bit in (0, 1) for window in windows])
-        return {"cfg_prog_base": wide("PROG_BASE"), "cfg_prog_length": kept("PROG_LENGTH"), "cfg_seed": kept("SEED"), "cfg_watchdog": kept("WATCHDOG"),
-                "cfg_base": flat(address, [wide(f"BASE[{n}]") for n in range(4)]), "cfg_windows": pages | rights << 2 * len(windows) * (address - 12)}
+        return {
+            "cfg_prog_base": wide("PROG_BASE"), "cfg_prog_length": kept("PROG_LENGTH"), "cfg_seed": kept("SEED"), "cfg_watchdog": kept("WATCHDOG"),
+            "cfg_base": flat(address, [wide(f"BASE[{n}]") for n in range(4)]), "cfg_windows": pages | rights << 2 * len(windows) * (address - 12),
+        }
 
 
 @cocotb.test()
@@ -158,7 +160,9 @@ async def answers_as_the_map_says(dut):
     for offset, word in registers.words.items():        # every bit of the map exists, the parameters' apart
         assert word.path.startswith("CONFIG") or not word.mask("store", "w1c", "hw") & ~registers.seen[offset], word.path
     registers.change()
+    dut.s_reg_write.value, dut.s_reg_addr.value, dut.s_reg_wdata.value = 1, reg.CTRL, reg.START | reg.STOP      # a reset is stronger
     await reset(dut)
+    dut.s_reg_write.value = 0
     await registers.reads_after_reset()
 
 
