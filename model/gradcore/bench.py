@@ -99,7 +99,7 @@ def _report(network, config, memory, counters, compared, expected) -> dict:
     moved = (counters["read_beats"] + counters["write_beats"]) * config.mem_bytes
     causes = by_cause(counters)
     stalls = {cause: n for cause, n in causes["compute"].items() if cause != "busy" and n}
-    stalls |= {cause: counters[f"compute.{cause}"] for cause in ("padding", "turn_round")}
+    stalls |= {cause: counters[f"compute.{cause}"] for cause in ("padding", "turn_round", "yield")}
     return {
         "network": network.name, "minibatch": images, "engine": {name: getattr(config, name) for name in config.__dataclass_fields__},
         "memory": {"bytes_per_cycle": memory.bytes_per_cycle, "latency": memory.latency},

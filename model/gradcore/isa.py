@@ -98,6 +98,7 @@ FIELDS = {
 # STORE has no up-sampling: the positions stay free.
 for _name in ("upsample", "scale", "pool_bit", "stride_qy", "stride_qx", "gate_base"):
     FIELDS[Opcode.STORE] = {name: place for name, place in FIELDS[Opcode.STORE].items() if name != _name}
+FIELDS[Opcode.STORE]["urgent"] = Field(2, 10, 1)
 
 
 @dataclass

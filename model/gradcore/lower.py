@@ -113,13 +113,13 @@ class Lower:
         cycles = max(fields["run_beats"], layout.group_vectors)
         return Op(instr, layer, f"{tensor.name} group {group}", cycles, fields["run_beats"], [dram], [("gate", base, base + tile.size)])
 
-    def store(self, layer: str, tensor: MapTensor, group: int, place: Place) -> Op:
-        """STORE of one image group; its tile in the buffer has the shape of the tensor."""
+    def store(self, layer: str, tensor: MapTensor, group: int, place: Place, urgent: bool = False) -> Op:
+        """STORE of one image group; its tile in the buffer has the shape of the tensor. `urgent`: the array waits for it."""
         layout = tensor.layout
         fields, dram = self._group(tensor, group)
         instr = self._make(Opcode.STORE, layer, **fields, buffer=place.buffer, fold=layout.fold, n_b=1, n_y=layout.rows, n_x=layout.columns,
                            n_c=layout.channels, base=place.base, stride_b=layout.group_vectors, stride_y=layout.columns * layout.channels,
-                           stride_x=layout.channels)  # fmt: skip
+                           stride_x=layout.channels, urgent=urgent)  # fmt: skip
         return Op(instr, layer, f"{tensor.name} group {group}", max(fields["run_beats"], layout.group_vectors), fields["run_beats"], [place.range], [dram])
 
     def load_weights(self, index: int, rows: Rows) -> list:

@@ -41,7 +41,7 @@ def _counter_names() -> dict:
         names[8 + 8 * e] = f"{engine}.busy"
         names |= {9 + 8 * e + p: f"{engine}.wait_{producer}" for p, producer in enumerate(PRODUCERS)}
         names[15 + 8 * e] = f"{engine}.idle"
-    return names | {48: "compute.mac_busy", 49: "compute.padding", 50: "compute.turn_round"}
+    return names | {48: "compute.mac_busy", 49: "compute.padding", 50: "compute.turn_round", 51: "compute.yield"}
 
 
 COUNTER_NAMES = _counter_names()

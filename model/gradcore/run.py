@@ -249,6 +249,7 @@ class _Run:
             "mac_busy_cycles": counters["compute.mac_busy"],
             "padding_cycles": counters["compute.padding"],
             "turn_round_cycles": counters["compute.turn_round"],
+            "yield_cycles": counters["compute.yield"],
             "dram_bytes_read": counters["read_beats"] * config.mem_bytes,
             "dram_bytes_written": counters["write_beats"] * config.mem_bytes,
             "stall_cycles": causes,
@@ -259,5 +260,5 @@ class _Run:
 
 FIGURES = (
     "cycles", "cycles_per_image", "ideal_cycles_per_image", "mac_utilisation", "mac_busy_cycles", "padding_cycles", "turn_round_cycles",
-    "dram_bytes_read", "dram_bytes_written", "stall_cycles", "unaccounted_cycles", "engine",
+    "yield_cycles", "dram_bytes_read", "dram_bytes_written", "stall_cycles", "unaccounted_cycles", "engine",
 )  # fmt: skip

@@ -305,7 +305,7 @@ class Schedule:
         """STORE once the last computed images of the tensor's group are there."""
         after = image + (self.config.grid >> fold) ** 2
         if after >= self.images or tensor.group(after) != tensor.group(image):
-            self.ops.append(self.lower.store(layer, tensor, tensor.group(image), place))
+            self.ops.append(self.lower.store(layer, tensor, tensor.group(image), place, bool(self._own) and tensor.upsample))
 
 
 class _Slots:

@@ -2,13 +2,13 @@
 """What the compiler expects of the clock: when every instruction starts and ends, from its work and what it must wait for.
 
 An event-driven model of the five engines. COMPUTE takes its passes; transfers share the memory's bandwidth evenly, a STORE stands still while
-the array reads its buffer, an UPDATE while gradients of single blocks take every cycle of the gradient buffer. The engine's own latencies are
+the array reads its buffer (an urgent one takes the array's steps), an UPDATE while gradients of single blocks are added in every cycle of the gradient buffer. The engine's own latencies are
 those of doc/architecture.md, "Pipeline of a compute step".
 """
 
 from dataclasses import dataclass
 
-from gradcore.isa import WU, Opcode
+from gradcore.isa import ENGINE, WU, Opcode
 from gradcore.tokens import COMPUTE, PRODUCER, READ, WRITTEN, dependencies
 
 TURN_ROUND, READ_LATENCY, DRAIN_LATENCY, FETCH_LATENCY = 2, 6, 30, 34
@@ -95,13 +95,13 @@ def _speeds(engines: list, now: float, memory: Bandwidth) -> list:
     running = [engine.started and engine.begin <= now and engine.left > 0 for engine in engines]
     compute = engines[COMPUTE].op if running[COMPUTE] else None
     reads = {space for space, _, _ in compute.reads} if compute else ()
-    no_gradients = compute and compute.instr["mode"] == WU and compute.instr["n_by"] * compute.instr["n_bx"] == 1
+    no_gradients = compute and compute.instr["mode"] == WU and compute.instr["n_by"] * compute.instr["n_bx"] == 1 and not compute.instr["grad_first"]
     speeds, wanted = [float(r) for r in running], {}
     for number, engine in enumerate(engines):
         if not running[number] or number == COMPUTE:
             continue
         opcode = engine.op.instr.opcode
-        if opcode == Opcode.STORE and engine.op.reads[0][0] in reads or opcode == Opcode.UPDATE and no_gradients:
+        if opcode == Opcode.STORE and not engine.op.instr["urgent"] and engine.op.reads[0][0] in reads or opcode == Opcode.UPDATE and no_gradients:
             speeds[number] = 0.0
         else:
             wanted[number] = engine.op.beats / engine.op.cycles
@@ -111,6 +111,9 @@ def _speeds(engines: list, now: float, memory: Bandwidth) -> list:
         speeds[number] = share / demand
         room -= share
         del wanted[number]
+    store = ENGINE[Opcode.STORE]
+    if running[store] and engines[store].op.reads[0][0] in reads:
+        speeds[COMPUTE] -= speeds[store] * engines[store].op.instr["n_words"] / engines[store].op.cycles
     return speeds
 
 

@@ -20,6 +20,7 @@ module compute_engine #(
     output wire                       m_room,
     input  wire [1023:0]              s_instruction,
     input  wire [31:0]                cfg_seed,
+    input  wire                       s_hold,      // no step in this cycle
     output wire                       m_done,
     output wire                       m_read,
     output wire [4:0]                 m_read_signal,
@@ -64,6 +65,7 @@ module compute_engine #(
     output wire [63:0]                sts_loss,
     output wire                       sts_step,
     output wire                       sts_pad,
+    output wire                       sts_yield,
     output wire                       sts_draining
 );
     localparam LANES  = GRID*GRID;
@@ -86,12 +88,12 @@ module compute_engine #(
     wire                issue_sum;
 
     compute_issue #(.COLS(COLS), .COLS_LOG(COLS_LOG), .ACCESS_W(ACCESS_W)) u_issue (
-        .clk(clk), .rst(rst), .start(start), .s_instruction(s_instruction), .m_done(m_done),
+        .clk(clk), .rst(rst), .start(start), .s_hold(s_hold), .s_instruction(s_instruction), .m_done(m_done),
         .m_valid(issue_valid), .m_channel(m_rd_channel), .m_row_buf(m_rd_row_buf), .m_row(m_rd_row), .m_col(m_rd_col),
         .m_step(m_rd_step), .m_row_channels(m_rd_row_channels), .m_col_channels(m_rd_col_channels),
         .m_wgt_addr(m_wgt_addr), .m_wgt_rot(m_wgt_rot), .m_wgt_ramp(m_wgt_ramp),
         .m_first(first), .m_last(last), .m_columns(columns), .m_sum(sum), .m_pass(issue_pass), .m_pass_columns(issue_columns), .m_pass_sum(issue_sum), .m_bias(bias), .m_bias_exp(bias_exp),
-        .sts_step(sts_step), .sts_pad(sts_pad)
+        .sts_step(sts_step), .sts_pad(sts_pad), .sts_yield(sts_yield)
     );
     assign m_rd_valid  = issue_valid;
     assign m_wgt_valid = issue_valid && !m_rd_channel;

@@ -13,6 +13,7 @@ module compute_issue #(
     input  wire                clk,
     input  wire                rst,
     input  wire                start,
+    input  wire                s_hold,       // no step in this cycle
     input  wire [1023:0]       s_instruction,
     output wire                m_done,
     output reg                 m_valid,
@@ -36,7 +37,8 @@ module compute_issue #(
     output reg                 m_bias,       // the row operand of this step is 2^m_bias_exp in every lane
     output reg  [3:0]          m_bias_exp,
     output wire                sts_step,
-    output wire                sts_pad
+    output wire                sts_pad,
+    output wire                sts_yield
 );
     localparam [COLS_LOG:0] ALL_COLUMNS = COLS[COLS_LOG:0];
     localparam [COLS_LOG:0] ONE         = 1;
@@ -76,12 +78,13 @@ module compute_issue #(
     wire pass_first = (&at_first[6:4]) && (wu || at_first[3]) && !bias_q;
     wire pass_last  = inner_last && (!bias_step || bias_q);
     wire pad        = run_q && pass_last && |owed_q;    // the pass before may be of another instruction
-    wire emit       = run_q && !pad;
+    wire emit       = run_q && !pad && !s_hold;
     wire step       = emit && (!inner_last || pass_last);
 
     assign m_done   = emit && pass_last && nest_last;
     assign sts_step = emit;
     assign sts_pad  = pad;
+    assign sts_yield = run_q && !pad && s_hold;
 
     loop_nest #(.LEVELS(7), .W(16)) u_loops (
         .clk(clk), .cfg_count(count), .start(start), .step(step), .advance(advance), .restart(restart),

@@ -55,6 +55,7 @@ module control #(
     // events
     input  wire                s_step,
     input  wire                s_pad,
+    input  wire                s_yield,
     input  wire                s_overflow,
     input  wire [63:0]         s_loss,
     input  wire                s_read_beat,
@@ -66,7 +67,7 @@ module control #(
     localparam COMPUTE    = 2;
     localparam BEAT_BYTES = MEM_W/8;
     localparam BEATS_LOG  = 10 - $clog2(MEM_W);    // log2 of the beats of one instruction
-    localparam COUNTERS   = 51;
+    localparam COUNTERS   = 52;
     localparam [7:0] GRID_8 = GRID[7:0];
     localparam [7:0] COLS_8 = COLS[7:0];
     localparam [7:0] DW_8   = DW[7:0];
@@ -218,7 +219,7 @@ module control #(
     // ---- Counters: per engine busy, waiting for each producer, idle; they sum to the cycles
     wire [COUNTERS-1:0] events;
     assign events[7:0]   = {5'd0, s_write_beat, s_read_beat, 1'b1};
-    assign events[50:48] = {busy[COMPUTE] && !s_step && !s_pad, busy[COMPUTE] && s_pad, busy[COMPUTE] && s_step};
+    assign events[51:48] = {busy[COMPUTE] && s_yield, busy[COMPUTE] && !s_step && !s_pad && !s_yield, busy[COMPUTE] && s_pad, busy[COMPUTE] && s_step};
     generate
         for (e = 0; e < ENGINES; e = e + 1) begin : g_events
             assign events[8+8*e +: 8] = {idle[e], waits[e*PRODUCERS +: PRODUCERS], busy[e]};

@@ -5,7 +5,7 @@
 `default_nettype none
 
 module counters #(
-    parameter N = 51
+    parameter N = 52
 ) (
     input  wire         clk,
     input  wire         clear,

@@ -127,7 +127,7 @@ module engine #(
     wire [4:0]          read_signal;
     wire                written;
     wire [4:0]          written_signal;
-    wire [2:0]          events;   // gradient overflow, padding, step
+    wire [3:0]          events;   // yield, gradient overflow, padding, step
     wire [63:0]         loss;
 
     control #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .WINDOWS(WINDOWS),
@@ -138,7 +138,7 @@ module engine #(
         .s_rdat_valid(rdat_valid[0]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
         .m_program_start(program_start), .cfg_base(base), .cfg_seed(seed), .m_start(starts), .m_instruction(instruction), .s_done(done), .s_compute_room(compute_room),
         .s_read(read_done), .s_read_signal(read_signal), .s_written(written), .s_written_signal(written_signal),
-        .s_step(events[0]), .s_pad(events[1]), .s_overflow(events[2]), .s_loss(loss), .s_read_beat(s_rdat_valid), .s_write_beat(m_wdat_valid && m_wdat_ready), .sts_active(sts_active)
+        .s_step(events[0]), .s_pad(events[1]), .s_overflow(events[2]), .s_yield(events[3]), .s_loss(loss), .s_read_beat(s_rdat_valid), .s_write_beat(m_wdat_valid && m_wdat_ready), .sts_active(sts_active)
     );
 
     // ---- Load engine
@@ -183,8 +183,7 @@ module engine #(
         .m_wr_valid(wgt_wr_valid), .m_wr_addr(wgt_wr_addr), .m_wr_rot(wgt_wr_rot), .m_wr_data(wgt_wr_data)
     );
     weight_buffer #(.COLS(COLS), .DW(DW), .DEPTH(WGT_DEPTH), .LATENCY(READ)) u_weights (
-        .clk(clk), .rst(rst || core_rst),
-        .s_wr_valid(wgt_wr_valid), .s_wr_addr(wgt_wr_addr[$clog2(WGT_DEPTH)-1:0]), .s_wr_rot(wgt_wr_rot), .s_wr_data(wgt_wr_data),
+        .clk(clk), .rst(rst || core_rst), .s_wr_valid(wgt_wr_valid), .s_wr_addr(wgt_wr_addr[$clog2(WGT_DEPTH)-1:0]), .s_wr_rot(wgt_wr_rot), .s_wr_data(wgt_wr_data),
         .s_rd_valid(wgt_rd_valid), .s_rd_addr(wgt_rd_addr[$clog2(WGT_DEPTH)-1:0]), .s_rd_rot(wgt_rd_rot), .s_rd_ramp(wgt_rd_ramp),
         .m_rd_valid(sts_unused[0]), .m_rd_data(wgt_rd_data)
     );
@@ -213,9 +212,10 @@ module engine #(
     wire                grad_first;
     wire [15:0]         grad_addr;
     wire [LANES*ACC_W-1:0] grad_acc;
+    wire                str_hold;     // STORE is to read a buffer in the next cycle
 
     compute_engine #(.GRID(GRID), .COLS(COLS), .COLS_LOG(COLS_LOG), .DW(DW), .ACC_W(ACC_W), .ACCESS_W(ACCESS_W), .READ(READ)) u_compute (
-        .clk(clk), .rst(rst || core_rst), .start(starts[COMPUTE]), .m_room(compute_room), .s_instruction(instruction[COMPUTE*1024 +: 1024]), .cfg_seed(seed),
+        .clk(clk), .rst(rst || core_rst), .start(starts[COMPUTE]), .m_room(compute_room), .s_instruction(instruction[COMPUTE*1024 +: 1024]), .cfg_seed(seed), .s_hold(str_hold),
         .m_done(done[COMPUTE]), .m_read(read_done), .m_read_signal(read_signal), .m_written(written), .m_written_signal(written_signal),
         .m_rd_valid(cmp_rd_valid), .m_rd_channel(cmp_rd_channel), .m_rd_row_buf(cmp_rd_row_buf), .m_rd_row(cmp_rd_row), .m_rd_col(cmp_rd_col),
         .m_rd_step(cmp_rd_step), .m_rd_row_channels(cmp_rd_row_channels), .m_rd_col_channels(cmp_rd_col_channels),
@@ -225,7 +225,7 @@ module engine #(
         .m_gate_rd_valid(cmp_gate_rd_valid), .m_gate_rd_access(cmp_gate_rd_access), .s_gate_rd_data(gate_rd_data),
         .m_gate_wr_valid(cmp_gate_wr_valid), .m_gate_wr_access(cmp_gate_wr_access), .m_gate_wr_data(cmp_gate_wr_data),
         .m_grad_valid(grad_valid), .m_grad_first(grad_first), .m_grad_addr(grad_addr), .m_grad_acc(grad_acc),
-        .clear_loss(program_start), .sts_loss(loss), .sts_step(events[0]), .sts_pad(events[1]), .sts_draining(sts_unused[1])
+        .clear_loss(program_start), .sts_loss(loss), .sts_step(events[0]), .sts_pad(events[1]), .sts_yield(events[3]), .sts_draining(sts_unused[1])
     );
 
     // ---- Operand buffers 0 and 1: read by compute and store, written by compute and load
@@ -262,7 +262,7 @@ module engine #(
     // ---- Store
     store_engine #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W)) u_store (
         .clk(clk), .rst(rst || core_rst), .start(starts[STORE]), .s_instruction(instruction[STORE*1024 +: 1024]), .cfg_base(base), .m_done(done[STORE]),
-        .m_rd_valid(str_rd_valid), .m_rd_ready(str_rd_buffer ? str_rd_ready[1] : str_rd_ready[0]), .m_rd_buffer(str_rd_buffer), .m_rd_access(str_rd_access),
+        .m_rd_valid(str_rd_valid), .m_rd_ready(str_rd_buffer ? str_rd_ready[1] : str_rd_ready[0]), .m_hold(str_hold), .m_rd_buffer(str_rd_buffer), .m_rd_access(str_rd_access),
         .s_rd_valid(|str_rd_back), .s_rd_data(str_rd_back[1] ? rd_data[1] : rd_data[0]),
         .m_wreq_valid(wreq_valid[0]), .m_wreq_ready(wreq_ready[0]), .m_wreq_addr(wreq_addr[0 +: ADDR_W]), .m_wreq_len(wreq_len[0 +: 8]),
         .m_wdat_valid(wdat_valid[0]), .m_wdat_ready(wdat_ready[0]), .m_wdat_data(wdat_data[0 +: MEM_W]), .m_wdat_strb(wdat_strb[0 +: MEM_W/8]),

@@ -20,6 +20,7 @@ module store_engine #(
     // operand buffers, read side
     output wire                    m_rd_valid,
     input  wire                    m_rd_ready,
+    output wire                    m_hold,      // urgent: the array is to leave the read port alone
     output wire                    m_rd_buffer,
     output wire [ACCESS_W-1:0]     m_rd_access,
     input  wire                    s_rd_valid,
@@ -67,6 +68,7 @@ module store_engine #(
     natural_access u_access (.s_addr(walk_addr), .s_y0(walk_y0), .s_x0(walk_x0), .s_chan(walk_chan), .s_fold(fold), .m_access(m_rd_access));
     assign m_rd_valid  = walk_valid && |credit_q;
     assign m_rd_buffer = s_instruction[2*16];
+    assign m_hold      = m_rd_valid && !m_rd_ready && s_instruction[2*16+10];
 
     // One credit per free place of the FIFO that catches the vectors.
     always @(posedge clk) begin

@@ -3,7 +3,7 @@
 // s_acc[g*COLS + k] over the lane groups g = 0..GRID^2/COLS-1, or becomes that sum with s_first. Exact: a result beyond ACC_W bits wraps
 // around and sets sts_overflow, which stays until s_clear. One row per cycle, free running; the same s_addr must not
 // come again in the 3 following cycles. A row is read 2 cycles after s_rd_valid && s_rd_ready; accumulation goes first, so
-// s_rd_ready is low in the cycle after each s_valid. A read sees the rows that entered at least 5 cycles before;
+// s_rd_ready is low in the cycle after each s_valid without s_first. A read sees the rows that entered at least 5 cycles before;
 // sts_idle says that no row is on its way, sts_overflow included (a row entering in the same cycle does not count).
 `default_nettype none
 
@@ -55,8 +55,9 @@ module gradient_buffer #(
     reg [2:0]          first_q;  // of stages 3..1
     reg [1:0]          read_q;
 
+    wire              mine    = stage[1] && !first_q[0];     // the first row of a sum needs no old one
     wire              read    = s_rd_valid && s_rd_ready;
-    wire [ADDR_W-1:0] rd_addr = stage[1] ? addr_q[ADDR_W-1:0] : s_rd_addr;
+    wire [ADDR_W-1:0] rd_addr = mine ? addr_q[ADDR_W-1:0] : s_rd_addr;
 
     always @(posedge clk) begin
         stage_q <= stage[4:0];
@@ -90,7 +91,7 @@ module gradient_buffer #(
                 .stage     (stage[4:0]),
                 .add_first (first_q[2]),
                 .s_acc     (acc),
-                .rd_en     (stage[1] || read),
+                .rd_en     (mine || read),
                 .rd_addr   (rd_addr),
                 .wr_addr   (addr_q[3*ADDR_W +: ADDR_W]),
                 .m_word    (m_rd_data[k*ACC_W +: ACC_W]),
@@ -110,7 +111,7 @@ module gradient_buffer #(
             overflow_q <= 1'b0;
     end
 
-    assign s_rd_ready   = !stage[1];
+    assign s_rd_ready   = !mine;
     assign m_rd_valid   = read_q[1];
     assign sts_overflow = overflow_q;
     assign sts_idle     = stage_q == 5'd0;

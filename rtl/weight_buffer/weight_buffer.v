@@ -4,13 +4,16 @@
 // (j + rot) mod COLS; reading gives lane j the word of bank (j + rot) mod COLS at address addr + (ramp ? j : 0) mod DEPTH.
 // One row is written and one read per cycle, free running; data leave LATENCY cycles after their request. A request sees
 // the writes of all earlier cycles; since LATENCY - 4 cycles are spent waiting, it also sees those of that many more cycles.
+// Port b reads rows (no ramp) beside the first port, 4 cycles after s_b_valid && s_b_ready. Each bank is made of PARTS memories; b waits
+// while the first port reads the part that it needs.
 `default_nettype none
 
 module weight_buffer #(
     parameter COLS    = 16,    // banks and words of a row, 4..64, a power of two
     parameter DW      = 16,    // bits of a weight, 8..16
     parameter DEPTH   = 1024,  // rows, a power of two, at least 16
-    parameter LATENCY = 4      // of a read, at least 4
+    parameter LATENCY = 4,     // of a read, at least 4
+    parameter PARTS   = 4      // 1, 2, 4 or 8; no more than DEPTH / COLS are made
 ) (
     input  wire                     clk,
     input  wire                     rst,
@@ -23,12 +26,21 @@ module weight_buffer #(
     input  wire [$clog2(COLS)-1:0]  s_rd_rot,
     input  wire                     s_rd_ramp,
     output wire                     m_rd_valid,
-    output wire [COLS*DW-1:0]       m_rd_data
+    output wire [COLS*DW-1:0]       m_rd_data,
+    input  wire                     s_b_valid,
+    output wire                     s_b_ready,
+    input  wire [$clog2(DEPTH)-1:0] s_b_addr,
+    input  wire [$clog2(COLS)-1:0]  s_b_rot,
+    output wire                     m_b_valid,
+    output wire [COLS*DW-1:0]       m_b_data
 );
     localparam ADDR_W  = $clog2(DEPTH);
     localparam ROT_W   = $clog2(COLS);
     localparam WAIT    = LATENCY - 4;
     localparam REQ_W   = ADDR_W + ROT_W + 1;
+    localparam ROOM    = ADDR_W > ROT_W ? ADDR_W - ROT_W : 0;
+    localparam PART_W  = ROOM < $clog2(PARTS) ? ROOM : $clog2(PARTS);
+    localparam OUT_W   = PART_W > 0 ? PART_W : 1;
 
     generate
         if (COLS < 4 || COLS > 64 || (COLS & (COLS-1)) != 0) begin : g_illegal_cols
@@ -43,12 +55,14 @@ module weight_buffer #(
         if (LATENCY < 4) begin : g_illegal_latency
             gradcore_illegal_parameter_LATENCY_below_4 u_stop ();
         end
+        if (PARTS != 1 && PARTS != 2 && PARTS != 4 && PARTS != 8) begin : g_illegal_parts
+            gradcore_illegal_parameter_PARTS_not_1_2_4_or_8 u_stop ();
+        end
     endgenerate
 
     // Write: bank b takes word b - rot.
     wire [COLS*DW-1:0] wr_banks;
     reg                wr_valid_q;
-    reg [ADDR_W-1:0]   wr_addr_q;
     reg [COLS*DW-1:0]  wr_banks_q;
 
     word_rotate #(
@@ -60,105 +74,91 @@ module weight_buffer #(
         .m_data(wr_banks)
     );
 
+    wire [OUT_W-1:0]  wr_part;
+    wire [ADDR_W-1:0] wr_place;
+    reg  [OUT_W-1:0]  wr_part_q;
+    reg  [ADDR_W-1:0] wr_place_q;
+    row_part #(.ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W)) u_wr_part (.s_row(s_wr_addr), .m_part(wr_part), .m_place(wr_place));
+
     always @(posedge clk) begin
         wr_valid_q <= s_wr_valid;
-        wr_addr_q  <= s_wr_addr;
+        wr_part_q  <= wr_part;
+        wr_place_q <= wr_place;
         wr_banks_q <= wr_banks;
         if (rst)
             wr_valid_q <= 1'b0;
     end
 
-    // Read: the narrow request waits, not the data. Bit i of rd_valid: the request came i cycles ago.
-    reg  [LATENCY-1:0] valid_q;
-    wire [LATENCY:0]   rd_valid = {valid_q, s_rd_valid};
-    wire [REQ_W-1:0]   request;
-
-    always @(posedge clk) begin
-        valid_q <= rd_valid[LATENCY-1:0];
-        if (rst)
-            valid_q <= {LATENCY{1'b0}};
-    end
-
-    generate
-        if (WAIT == 0) begin : g_no_wait
-            assign request = {s_rd_ramp, s_rd_rot, s_rd_addr};
-        end else begin : g_wait
-            reg  [WAIT*REQ_W-1:0]     request_q;
-            wire [(WAIT+1)*REQ_W-1:0] chain = {request_q, s_rd_ramp, s_rd_rot, s_rd_addr};
-            always @(posedge clk)
-                request_q <= chain[WAIT*REQ_W-1:0];
-            assign request = chain[WAIT*REQ_W +: REQ_W];
-        end
-    endgenerate
-
+    // Read: the narrow request waits, not the data.
+    wire              valid;
     wire              ramp;
     wire [ROT_W-1:0]  rot;
     wire [ADDR_W-1:0] addr;
-    assign {ramp, rot, addr} = request;
+    delay_line #(.W(1), .CYCLES(WAIT)) u_valid (.clk(clk), .clear(rst), .s_data(s_rd_valid), .m_data(valid));
+    delay_line #(.W(REQ_W), .CYCLES(WAIT)) u_request (.clk(clk), .clear(1'b0), .s_data({s_rd_ramp, s_rd_rot, s_rd_addr}), .m_data({ramp, rot, addr}));
+    delay_line #(.W(1), .CYCLES(4)) u_rd_valid (.clk(clk), .clear(rst), .s_data(valid), .m_data(m_rd_valid));
 
-    // The rotation goes with the words: address, memory and memory output register.
-    reg [ROT_W-1:0] addr_rot_q;
-    reg [ROT_W-1:0] word_rot_q;
-    reg [ROT_W-1:0] out_rot_q;
+    // Port b; the rows of a ramp lie in two parts at most.
+    localparam [31:0] LAST_LANE = COLS - 1;
+    wire [ADDR_W-1:0] ramp_end  = addr + LAST_LANE[ADDR_W-1:0];
+    wire [OUT_W-1:0]  first_part;
+    wire [OUT_W-1:0]  last_part;
+    wire [OUT_W-1:0]  b_part;
+    wire [ADDR_W-1:0] b_place;
+    wire [2*ADDR_W-1:0] places_unused;
+    row_part #(.ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W)) u_first_part (.s_row(addr), .m_part(first_part), .m_place(places_unused[0 +: ADDR_W]));
+    row_part #(.ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W)) u_last_part (.s_row(ramp_end), .m_part(last_part), .m_place(places_unused[ADDR_W +: ADDR_W]));
+    row_part #(.ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W)) u_b_part (.s_row(s_b_addr), .m_part(b_part), .m_place(b_place));
+    wire b_read = s_b_valid && s_b_ready;
+    assign s_b_ready = !(valid && (b_part == first_part || (ramp && b_part == last_part)));
+    delay_line #(.W(1), .CYCLES(4)) u_b_valid (.clk(clk), .clear(rst), .s_data(b_read), .m_data(m_b_valid));
 
-    always @(posedge clk) begin
-        addr_rot_q <= rot;
-        word_rot_q <= addr_rot_q;
-        out_rot_q  <= word_rot_q;
-    end
+    // The rotations go with the words: address, memory and memory output register.
+    wire [ROT_W-1:0] rd_rot;
+    wire [ROT_W-1:0] b_rot;
+    wire [OUT_W-1:0] b_from;
+    delay_line #(.W(ROT_W), .CYCLES(3)) u_rd_rot (.clk(clk), .clear(1'b0), .s_data(rot), .m_data(rd_rot));
+    delay_line #(.W(ROT_W+OUT_W), .CYCLES(3)) u_b_rot (.clk(clk), .clear(1'b0), .s_data({b_part, s_b_rot}), .m_data({b_from, b_rot}));
 
     wire [COLS*DW-1:0] rd_banks;
+    wire [COLS*DW-1:0] b_banks;
 
     genvar b;
     generate
         for (b = 0; b < COLS; b = b + 1) begin : g_bank
             localparam [ROT_W-1:0] BANK = b;
-            wire [ROT_W-1:0]  lane = BANK - rot;
+            wire [ROT_W-1:0]  lane = (BANK - rot) & {ROT_W{ramp}};
             wire [ADDR_W-1:0] rise;
-            reg  [ADDR_W-1:0] addr_q;
 
             if (ADDR_W > ROT_W) begin : g_wide
-                assign rise = {{(ADDR_W-ROT_W){1'b0}}, lane & {ROT_W{ramp}}};
+                assign rise = {{(ADDR_W-ROT_W){1'b0}}, lane};
             end else begin : g_narrow
-                assign rise = lane[ADDR_W-1:0] & {ADDR_W{ramp}};
+                assign rise = lane[ADDR_W-1:0];
             end
 
-            always @(posedge clk)
-                addr_q <= addr + rise;
-
-            ram_sdp #(
-                .WIDTH  (DW),
-                .DEPTH  (DEPTH),
-                .OUT_REG(1)
-            ) u_ram (
-                .clk      (clk),
-                .s_wr_en  (wr_valid_q),
-                .s_wr_addr(wr_addr_q),
-                .s_wr_data(wr_banks_q[b*DW +: DW]),
-                .s_rd_en  (rd_valid[WAIT+1]),
-                .s_rd_addr(addr_q),
-                .m_rd_data(rd_banks[b*DW +: DW])
+            weight_bank #(.DW(DW), .ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W)) u_bank (
+                .clk(clk), .s_wr_valid(wr_valid_q), .s_wr_part(wr_part_q), .s_wr_place(wr_place_q), .s_wr_data(wr_banks_q[b*DW +: DW]),
+                .s_valid(valid), .s_row(addr + rise), .m_data(rd_banks[b*DW +: DW]),
+                .s_b_valid(b_read), .s_b_part(b_part), .s_b_place(b_place), .s_b_from(b_from), .m_b_data(b_banks[b*DW +: DW])
             );
         end
     endgenerate
 
-    wire [COLS*DW-1:0] lanes;
-    reg  [COLS*DW-1:0] lanes_q;
+    wire [COLS*DW-1:0] rd_lanes;
+    wire [COLS*DW-1:0] b_lanes;
+    reg  [COLS*DW-1:0] rd_lanes_q;
+    reg  [COLS*DW-1:0] b_lanes_q;
+    word_rotate #(.N(COLS), .W(DW)) u_rd_rotate (.s_rot(rd_rot), .s_data(rd_banks), .m_data(rd_lanes));
+    word_rotate #(.N(COLS), .W(DW)) u_b_rotate (.s_rot(b_rot), .s_data(b_banks), .m_data(b_lanes));
 
-    word_rotate #(
-        .N(COLS),
-        .W(DW)
-    ) u_rd_rotate (
-        .s_rot (out_rot_q),
-        .s_data(rd_banks),
-        .m_data(lanes)
-    );
+    always @(posedge clk) begin
+        rd_lanes_q <= rd_lanes;
+        b_lanes_q  <= b_lanes;
+    end
+    assign m_rd_data = rd_lanes_q;
+    assign m_b_data  = b_lanes_q;
 
-    always @(posedge clk)
-        lanes_q <= lanes;
-
-    assign m_rd_valid = rd_valid[LATENCY];
-    assign m_rd_data  = lanes_q;
+    wire _unused = &{1'b0, places_unused};
 endmodule
 
 `default_nettype wire

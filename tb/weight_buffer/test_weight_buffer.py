@@ -23,13 +23,29 @@ class Buffer:
         self.banks = np.zeros((self.cols, self.depth), dtype=int)
         self.waiting = [None] * (self.latency - 4)  # requests that have not read yet
         self.leaving = [None] * 4
+        self.b_leaving = [None] * 4
+        self.b_taken = 0
 
     def word(self, j, addr, rot, ramp):
         return int(self.banks[(j + rot) % self.cols, (addr + (j if ramp else 0)) % self.depth])
 
-    async def cycle(self, write=None, read=None):
-        """write: (addr, rot, words), read: (addr, rot, ramp); returns the words that leave in this cycle."""
+    def parts(self, first, count=1):
+        """Parts in which the rows first.. lie."""
+        most = parameter("PARTS").bit_length() - 1
+        bits = max(min(most, (self.depth // self.cols).bit_length() - 1), 0)
+        found = set()
+        for row in range(first, first + count):
+            part, digits = 0, row % self.depth // self.cols
+            while bits and digits:
+                part, digits = part ^ digits % (1 << bits), digits >> bits
+            found.add(part)
+        return found
+
+    async def cycle(self, write=None, read=None, b=None):
+        """write: (addr, rot, words), read: (addr, rot, ramp), b: (addr, rot); returns the words that leave in this cycle."""
         dut = self.dut
+        dut.s_b_valid.value = b is not None
+        dut.s_b_addr.value, dut.s_b_rot.value = b or (0, 0)
         dut.s_wr_valid.value, dut.s_rd_valid.value = write is not None, read is not None
         addr, rot, words = write or (random.randrange(self.depth), random.randrange(self.cols), [])
         dut.s_wr_addr.value, dut.s_wr_rot.value, dut.s_wr_data.value = addr, rot, pack(words, self.dw)
@@ -39,8 +55,15 @@ class Buffer:
         got = unpack(dut.m_rd_data.value, self.dw, self.cols) if due else None
         assert bool(dut.m_rd_valid.value) == (due is not None)
         assert got == due
+        b_due = self.b_leaving.pop(0)
+        assert bool(dut.m_b_valid.value) == (b_due is not None)
+        assert b_due is None or unpack(dut.m_b_data.value, self.dw, self.cols) == b_due
         self.waiting.append(read)
         read = self.waiting.pop(0)
+        taken = b is not None and not (read and self.parts(b[0]) & self.parts(read[0], self.cols if read[2] else 1))
+        assert b is None or bool(dut.s_b_ready.value) == taken
+        self.b_taken += taken
+        self.b_leaving.append([self.word(j, *b, 0) for j in range(self.cols)] if taken else None)
         self.leaving.append([self.word(j, *read) for j in range(self.cols)] if read else None)
         if write:
             for j, word in enumerate(words):
@@ -54,7 +77,7 @@ class Buffer:
 
 
 async def begin(dut):
-    names = ["s_wr_addr", "s_wr_rot", "s_wr_data", "s_rd_addr", "s_rd_rot", "s_rd_ramp"]
+    names = ["s_wr_addr", "s_wr_rot", "s_wr_data", "s_rd_addr", "s_rd_rot", "s_rd_ramp", "s_b_addr", "s_b_rot"]
     await start(dut, **dict.fromkeys(names, 0))
     buffer = Buffer(dut)
     for addr in range(buffer.depth):
@@ -72,7 +95,8 @@ async def reads_and_writes_match_the_banks(dut, density):
         write = (addr, rot, buffer.row()) if random.random() < density else None
         near = (addr + random.choice([0, 0, 1, -buffer.cols + 1])) % buffer.depth
         read = (near, random.randrange(buffer.cols), random.getrandbits(1)) if random.random() < density else None
-        await buffer.cycle(write, read)
+        b = (random.choice([near, random.randrange(buffer.depth)]), random.randrange(buffer.cols)) if random.random() < density else None
+        await buffer.cycle(write, read, b)
     for _ in range(buffer.latency):
         await buffer.cycle()
 
@@ -97,15 +121,31 @@ async def matrix_comes_by_row_and_by_column(dut):
 
 
 @cocotb.test()
+async def a_walk_through_the_rows_goes_on_beside_the_passes(dut):
+    """The first port reads all the time, as FP or BP of a layer does; b still gets through its rows."""
+    buffer = await begin(dut)
+    ramp, row, spent = random.getrandbits(1), 0, 0
+    while row < buffer.depth and spent < 12 * buffer.depth:
+        inner = spent % buffer.cols
+        step = spent // buffer.cols * buffer.cols
+        before = buffer.b_taken
+        await buffer.cycle(read=((step if ramp else step + inner) % buffer.depth, inner, ramp), b=(row, row % buffer.cols))
+        row, spent = row + buffer.b_taken - before, spent + 1
+    one_part = len(buffer.parts(0, buffer.depth)) == 1
+    assert (row == 0) if one_part else (row == buffer.depth), f"{row} of {buffer.depth} rows in {spent} cycles"
+
+
+@cocotb.test()
 async def reset_forgets_requests_and_keeps_the_words(dut):
     buffer = await begin(dut)
     for _ in range(3):
-        await buffer.cycle(read=(1, 0, 0))
+        await buffer.cycle(read=(1, 0, 0), b=(buffer.depth - 1, 0))
     await buffer.cycle()
-    dut.s_rd_valid.value = 0
+    dut.s_rd_valid.value = dut.s_b_valid.value = 0
     await reset(dut)
     buffer.waiting = [None] * len(buffer.waiting)
     buffer.leaving = [None] * 4
+    buffer.b_leaving = [None] * 4
     for addr in range(buffer.depth):
         await buffer.cycle(read=(addr, 0, 0))
     for _ in range(buffer.latency):
@@ -115,17 +155,18 @@ async def reset_forgets_requests_and_keeps_the_words(dut):
 @pytest.mark.parametrize("cols", [4, 8, 16, 32, 64])
 def test_weight_buffer(cols):
     run("weight_buffer", "weight_buffer", {"COLS": cols, "DW": random.randint(8, 16),
-                                           "DEPTH": random.choice([16, 32, 128]), "LATENCY": random.randint(4, 9)})
+                                           "DEPTH": random.choice([16, 32, 128, 512]), "LATENCY": random.randint(4, 9),
+                                           "PARTS": random.choice([1, 2, 4, 8])})
 
 
 @pytest.mark.parametrize("depth, latency", [(16, 4), (64, 5)])
 def test_shortest_latencies(depth, latency):
-    run("weight_buffer", "weight_buffer", {"COLS": 16, "DW": 16, "DEPTH": depth, "LATENCY": latency})
+    run("weight_buffer", "weight_buffer", {"COLS": 16, "DW": 16, "DEPTH": depth, "LATENCY": latency, "PARTS": 4})
 
 
 @pytest.mark.parametrize("parameters, reason", [
     ({"COLS": 2}, "COLS_"), ({"COLS": 12}, "COLS_"), ({"COLS": 128}, "COLS_"), ({"DW": 7}, "DW_"), ({"DW": 17}, "DW_"),
-    ({"DEPTH": 8}, "DEPTH_"), ({"DEPTH": 100}, "DEPTH_"), ({"LATENCY": 3}, "LATENCY_"),
+    ({"DEPTH": 8}, "DEPTH_"), ({"DEPTH": 100}, "DEPTH_"), ({"LATENCY": 3}, "LATENCY_"), ({"PARTS": 3}, "PARTS_"), ({"PARTS": 16}, "PARTS_"),
 ])
 def test_refuses(parameters, reason):
     expect_elaboration_error("weight_buffer", "weight_buffer", parameters, reason)
