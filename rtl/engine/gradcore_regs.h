@@ -295,6 +295,7 @@ typedef struct {
     gradcore_regs__tally_t compute_mac_busy;
     gradcore_regs__tally_t compute_padding;
     gradcore_regs__tally_t compute_turn_round;
+    gradcore_regs__tally_t compute_yield;
 } gradcore_regs__COUNTERS_t;
 
 // addrmap - gradcore_regs
@@ -323,7 +324,7 @@ typedef struct {
 } gradcore_regs_t;
 
 
-static_assert(sizeof(gradcore_regs_t) == 0x298, "Packing error");
+static_assert(sizeof(gradcore_regs_t) == 0x2a0, "Packing error");
 
 #ifdef __cplusplus
 }

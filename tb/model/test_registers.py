@@ -30,7 +30,8 @@ def field(path, name):
 
 def counter(name):
     """Path of a counter of the package; load.busy is COUNTERS.load.busy, but compute.mac_busy COUNTERS.compute_mac_busy."""
-    return next(path for path in (f"COUNTERS.{name}", f"COUNTERS.{name.replace('.', '_')}") if f"{path}.low" in OFFSETS)
+    flat = f"COUNTERS.{name.replace('.', '_')}"
+    return flat if f"{flat}.low" in OFFSETS else f"COUNTERS.{name}"
 
 
 def test_names_and_offsets_of_the_package():
