@@ -307,6 +307,23 @@ def inspect(
 
 
 @app.command()
+def regs(
+    out: Annotated[Path, typer.Option(help="folder")] = Path("build/regs"),
+    addr_w: Annotated[int, typer.Option(min=33, max=48, help="ADDR_W of the engine")] = 48,
+):
+    """Write the register map as C header, IP-XACT, HTML pages and Python package."""
+    try:
+        from gradcore import register_map
+    except ModuleNotFoundError as error:
+        raise ToolMissing(f"{error.name} is not installed: pip install peakrdl peakrdl-python") from error
+    try:
+        for path in register_map.write_all(register_map.elaborate(ADDR_W=addr_w), out):
+            print(path)
+    except OSError as error:
+        raise UserError(f"--out {out}: cannot be written: {error.strerror}") from error
+
+
+@app.command()
 def doctor(json_file: JsonOption = ""):
     """Say what is installed and what is missing."""
     rows = checks.examine()

@@ -16,6 +16,7 @@ PACKAGES = {
     "matplotlib": ("pictures", True),
     "sklearn": ("the digits data set", True),
     "cocotb": ("tests", False),
+    "peakrdl": ("the register map in other formats, tests", False),
 }
 DISTRIBUTIONS = {"sklearn": "scikit-learn"}
 PROGRAMS = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's registers (doc/registers.md): identification, start, stop and status, interrupt, base addresses, DMA windows, watchdog, seed,
-// error, loss and counters. Native port: a write takes one cycle; read data come in the cycle after s_reg_read. A start while the
-// engine is busy is ignored, a stop while it is not. Unknown addresses read as zero and ignore writes.
+// The engine's registers as in gradcore_regs.rdl (doc/registers.md): identification, start, stop and status, interrupt, base addresses, DMA
+// windows, watchdog, seed, error, loss and counters. Native port: a write takes one cycle; read data come in the cycle after s_reg_read. A
+// start while the engine is busy is ignored, a stop while it is not. Unknown addresses read as zero and ignore writes.
 `default_nettype none
 
 module register_bank #(
@@ -50,6 +50,7 @@ module register_bank #(
 
     wire [5:0]  word  = s_reg_addr[7:2];
     wire        low   = s_reg_addr[11:8] == 4'd0;
+    wire [5:0]  count = {~s_reg_addr[8], s_reg_addr[7:3]};     // number of the counter; 3..7 and 52.. do not exist
     wire        write = s_reg_write && low;
     wire [63:0] wide  = {{(64-ADDR_W){1'b0}}, (word == 6'h08 || word == 6'h09) ? cfg_prog_base
                       : (word == 6'h16 || word == 6'h17) ? (failed_q ? s_addr : {ADDR_W{1'b0}})
@@ -106,7 +107,7 @@ module register_bank #(
 
     always @(posedge clk)
         if (s_reg_read) begin
-            counter_q <= s_reg_addr[11:8] == 4'd1 || s_reg_addr[11:8] == 4'd2;
+            counter_q <= (s_reg_addr[11:8] == 4'd1 || s_reg_addr[11:8] == 4'd2) && (count < 6'd3 || (count > 6'd7 && count < 6'd52));
             if (!low) rdata_q <= 32'd0;
             else if (word[5]) rdata_q <= window_data;
             else case (word)

@@ -17,12 +17,12 @@ SECTIONS = {"Format": (0, 1, 2, 3, 4, 5), "DRAM side of LOAD, LOADW and STORE": 
 
 def documented(text: str) -> dict:
     """{(opcode, field): (first bit, bits)} of the tables: names in backticks, [high:low] before them, else one part of the first cell each."""
-    found, section, load_only = {}, None, set()
+    found, section, only = {}, None, {}
     for line in text.splitlines():
         if line.startswith("#"):
             section = line.lstrip("# ")
-        if line.endswith("are fields of LOAD only."):
-            load_only = set(re.findall("`([^`]+)`", line))
+        if of := re.search(r"(?:are fields|is a field) of (\w+) only\.", line):
+            only |= dict.fromkeys(re.findall("`([^`]+)`", line), Opcode[of[1]])
         row = re.fullmatch(r"\| (h\d[^|]*) \| (.*) \|", line)
         if not row or section not in SECTIONS:
             continue
@@ -37,7 +37,7 @@ def documented(text: str) -> dict:
             fields = [(name, 16 * part[0], 16 * (part[-1] - part[0] + 1)) for name, part in zip(names, parts, strict=True)]
         for opcode in SECTIONS[section]:
             for name, first, bits in fields:
-                if opcode == Opcode.LOAD or name not in load_only or section != "LOAD and STORE: buffer side":
+                if section != "LOAD and STORE: buffer side" or only.get(name, opcode) == opcode:
                     assert (opcode, name) not in found, (section, name)
                     found[opcode, name] = first, bits
     return found

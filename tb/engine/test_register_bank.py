@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
+"""The register bank answers at every offset as rtl/engine/gradcore_regs.rdl says, and runs and ends programs."""
+
 import random
 
 import cocotb
+import pytest
 
 from gradcore import registers as reg
 from tb.support.bench import cycles, reset, start
-from tb.support.runner import expect_elaboration_error, run
+from tb.support.register_map import words
+from tb.support.runner import expect_elaboration_error, parameter, run
 
-WINDOWS = 4
+OFFSETS = range(0, 0x1000, 4)
 INPUTS = dict(s_reg_write=0, s_reg_read=0, s_reg_addr=0, s_reg_wdata=0, s_busy=0, s_done=0, s_failed=0, s_code=0, s_index=0, s_addr=0,
               s_overflow=0, s_loss=0, s_counter=0)
 
@@ -25,34 +29,141 @@ async def read(dut, addr):
     return int(dut.m_reg_rdata.value)
 
 
+class Map:
+    """What every offset must read, by the register map, what has been written and what the inputs say."""
+
+    def __init__(self, dut):
+        self.dut, self.words = dut, words(ADDR_W=parameter("ADDR_W"), WINDOWS=parameter("WINDOWS"))
+        self.offset = {word.path: offset for offset, word in self.words.items()}
+        self.done = self.failed = 0
+        self.seen = dict.fromkeys(OFFSETS, 0)       # bits that have read as one
+        self.change()
+        self.kept = {offset: sum((bits.reset or 0) << bits.low for bits in word.bits) for offset, word in self.words.items()}
+
+    def change(self, draw=lambda bits: 0):
+        """New values at the inputs that hold one; s_counter is given with each read."""
+        widths = dict(s_busy=1, s_code=8, s_index=24, s_addr=parameter("ADDR_W"), s_overflow=1, s_loss=64)
+        self.inputs = {name: draw(width) for name, width in widths.items()}
+        self.counters = {offset: draw(32) & word.mask("hw") for offset, word in self.words.items() if offset >= reg.COUNTERS}
+        for name, value in self.inputs.items():
+            getattr(self.dut, name).value = value
+
+    def hardware(self, offset, bits):
+        """What the hardware shows in a field."""
+        path, inputs = self.words[offset].path, self.inputs
+        if path in ("CONFIG", "CONFIG2", "CONFIG3"):
+            return (parameter(path) & bits.mask) >> bits.low
+        if offset >= reg.COUNTERS:
+            return (self.counters[offset] & bits.mask) >> bits.low
+        return {
+            "STATUS.busy": inputs["s_busy"], "STATUS.done": self.done, "STATUS.failed": self.failed, "STATUS.gradient_overflow": inputs["s_overflow"],
+            "ERROR.code": self.failed * inputs["s_code"], "ERROR.instruction": self.failed * inputs["s_index"],
+            "ERROR_ADDR.low.value": self.failed * inputs["s_addr"] & 0xFFFFFFFF, "ERROR_ADDR.high.value": self.failed * inputs["s_addr"] >> 32,
+            "LOSS.low.value": inputs["s_loss"] & 0xFFFFFFFF, "LOSS.high.value": inputs["s_loss"] >> 32,
+        }[f"{path}.{bits.name}"]
+
+    def flag(self, path, name):
+        """Mask of a field."""
+        return next(bits.mask for bits in self.words[self.offset[path]].bits if bits.name == name)
+
+    def expected(self, offset):
+        if offset not in self.words:
+            return 0
+        word = self.words[offset]
+        return self.kept[offset] & word.mask("store", "w1c", "const") | sum(
+            self.hardware(offset, bits) << bits.low & bits.mask for bits in word.bits if bits.kind == "hw")
+
+    async def read(self, offset):
+        """What the RTL answers, as 32 characters."""
+        self.dut.s_counter.value = self.counters.get(offset, random.getrandbits(32))
+        self.dut.s_reg_read.value, self.dut.s_reg_addr.value = 1, offset + random.randrange(4)
+        await cycles(self.dut, 1)
+        self.dut.s_reg_read.value = 0
+        return str(self.dut.m_reg_rdata.value)
+
+    async def write(self, offset, value, events=0):
+        """A write together with the pulses s_done (1) and s_failed (2)."""
+        dut, status, (done, failed) = self.dut, self.offset["IRQ_STATUS"], (events & 1, events >> 1)
+        dut.s_done.value, dut.s_failed.value = done, failed
+        await write(dut, offset + random.randrange(4), value)
+        dut.s_done.value = dut.s_failed.value = 0
+        word = self.words.get(offset)
+        pulses = {bits.name: value >> bits.low & 1 for bits in word.bits if bits.kind == "pulse"} if word else {}
+        begins = pulses.get("start", 0) and not self.inputs["s_busy"]
+        assert (dut.m_start.value, dut.m_stop.value) == (int(begins), pulses.get("stop", 0)), hex(offset)
+        if word:
+            self.kept[offset] = self.kept[offset] & ~word.mask("store") & ~(value & word.mask("w1c")) | value & word.mask("store")
+        if begins:
+            self.done = self.failed = self.kept[status] = 0
+        self.done, self.failed = self.done | done, self.failed | failed
+        self.kept[status] |= done * self.flag("IRQ_STATUS", "done") | failed * self.flag("IRQ_STATUS", "failed")
+
+    async def check(self, offset):
+        found = await self.read(offset)
+        assert found == f"{self.expected(offset):032b}", hex(offset)
+        self.seen[offset] |= int(found, 2)
+        on = [all(self.kept[self.offset[path]] & self.flag(path, name) for path in ("IRQ_ENABLE", "IRQ_STATUS")) for name in ("done", "failed")]
+        assert self.dut.irq.value == any(on)
+
+    async def reads_after_reset(self):
+        """Bits with a reset value and those without a field; a register without reset may read anything."""
+        assert (self.dut.m_start.value, self.dut.m_stop.value, self.dut.irq.value) == (0, 0, 0)
+        self.done = self.failed = 0
+        for offset in OFFSETS:
+            bits = self.words[offset].bits if offset in self.words else ()
+            unknown = sum(b.mask for b in bits if b.reset is None and b.kind == "store")
+            wanted = sum((self.hardware(offset, b) if b.reset is None else b.reset) << b.low for b in bits if b.mask & ~unknown)
+            found = "".join("0" if unknown >> 31 - i & 1 else c for i, c in enumerate(await self.read(offset)))
+            assert found == f"{wanted:032b}", hex(offset)
+
+    def outputs(self):
+        """The configuration that the map's values mean to the engine."""
+        def kept(path):
+            return self.kept[self.offset[path]]
+
+        def wide(path):
+            return kept(path + ".low") | kept(path + ".high") << 32
+
+        def flat(width, values):
+            return sum(value << width * i for i, value in enumerate(values))
+
+        address, windows = parameter("ADDR_W"), [f"WINDOW[{n}]" for n in range(parameter("WINDOWS"))]
+        pages = flat(address - 12, [wide(f"{window}.{end}") >> 12 for end in ("base", "end") for window in windows])
+        rights = flat(1, [kept(window + ".base.low") >> bit & 1 for bit in (0, 1) for window in windows])
+        return {
+            "cfg_prog_base": wide("PROG_BASE"), "cfg_prog_length": kept("PROG_LENGTH"), "cfg_seed": kept("SEED"), "cfg_watchdog": kept("WATCHDOG"),
+            "cfg_base": flat(address, [wide(f"BASE[{n}]") for n in range(4)]), "cfg_windows": pages | rights << 2 * len(windows) * (address - 12),
+        }
+
+
 @cocotb.test()
-async def written_registers_read_back(dut):
+async def answers_as_the_map_says(dut):
+    """Every offset, with software and hardware writing at random."""
     await start(dut, **INPUTS)
-    wide = [reg.PROG_BASE, *reg.BASE]
-    masks = {a: 0xFFFFFFFF for a in (*wide, reg.SEED)} | {a + 4: 0xFF for a in wide} | {reg.PROG_LENGTH: 0xFFFFFF, reg.IRQ_ENABLE: 3,
-                                                                                                             reg.WATCHDOG: 0xFFFFFFFF}
-    for n in range(WINDOWS):
-        base = reg.WINDOW + reg.WINDOW_BYTES * n
-        masks |= {base: 0xFFFFF003, base + 4: 0xFF, base + 8: 0xFFFFF000, base + 12: 0xFF}
-    for _ in range(3):
-        values = {a: random.getrandbits(32) for a in masks}
-        for a, v in random.sample(list(values.items()), len(values)):
-            await write(dut, a, v)
-        for a in masks:
-            assert await read(dut, a) == values[a] & masks[a], hex(a)
-        base, end = ([values[a] >> 12 | (values[a + 4] & 0xFF) << 20 for a in range(first, reg.COUNTERS, reg.WINDOW_BYTES) if a in masks]
-                     for first in (reg.WINDOW, reg.WINDOW + 8))
-        rights = [values[reg.WINDOW + reg.WINDOW_BYTES * n] for n in range(WINDOWS)]
-        flat = base + end + [sum((r >> bit & 1) << n for n, r in enumerate(rights)) for bit in (0, 1)]
-        widths = [28] * 2 * WINDOWS + [WINDOWS] * 2
-        assert int(dut.cfg_windows.value) == sum(value << sum(widths[:k]) for k, value in enumerate(flat))
-        assert int(dut.cfg_watchdog.value) == values[reg.WATCHDOG]
-        assert int(dut.cfg_base.value) == sum((values[a] | (values[a + 4] & 0xFF) << 32) << 40 * i for i, a in enumerate(reg.BASE))
-    assert await read(dut, reg.ID) == reg.ID_VALUE and await read(dut, reg.VERSION) == reg.VERSION_VALUE
-    for unnamed in (0x06C, 0x07C, 0x0C0, 0x0FC, 0x300, 0x900, 0xFFC):
-        assert await read(dut, unnamed) == 0, hex(unnamed)
+    registers = Map(dut)
+    await registers.reads_after_reset()
+    unwritable = [offset for offset in OFFSETS if "w" not in getattr(registers.words.get(offset), "access", "")]
+    for n in range(6):      # zeros, ones, random
+        registers.change((lambda bits: 0, lambda bits: (1 << bits) - 1, random.getrandbits)[min(n, 2)])
+        for offset in random.sample(OFFSETS, len(OFFSETS)):
+            events = random.randrange(4) if registers.inputs["s_busy"] and random.random() < 0.05 else 0
+            await registers.write(offset, (0, 0xFFFFFFFF, random.getrandbits(32))[min(n, 2)], events)
+            if events:
+                await registers.check(reg.STATUS)
+                await registers.write(reg.IRQ_STATUS, random.getrandbits(32), random.randrange(4))
+                await registers.check(reg.IRQ_STATUS)
+        for offset in unwritable:       # last, so that none of them can be another name of a register
+            await registers.write(offset, random.choice((0, 0xFFFFFFFF)), 3 * (n == 1))
+        for offset in random.sample(OFFSETS, len(OFFSETS)):
+            await registers.check(offset)
+        assert {name: int(getattr(dut, name).value) for name in registers.outputs()} == registers.outputs()
+    for offset, word in registers.words.items():        # every bit of the map exists, the parameters' apart
+        assert word.path.startswith("CONFIG") or not word.mask("store", "w1c", "hw") & ~registers.seen[offset], word.path
+    registers.change()
+    dut.s_reg_write.value, dut.s_reg_addr.value, dut.s_reg_wdata.value = 1, reg.CTRL, reg.START | reg.STOP      # a reset is stronger
     await reset(dut)
-    assert (int(dut.cfg_windows.value) >> 28 * 2 * WINDOWS, await read(dut, reg.WATCHDOG), await read(dut, reg.IRQ_ENABLE)) == (0, 0, 0)
+    dut.s_reg_write.value = 0
+    await registers.reads_after_reset()
 
 
 async def pulse(dut, **values):
@@ -93,7 +204,7 @@ async def start_stop_status_and_interrupt(dut):
     assert (await read(dut, reg.ERROR), await read(dut, reg.ERROR_ADDR), await read(dut, reg.ERROR_ADDR + 4)) == (0xABCDE5A, 0x34567890, 0x12)
     dut.s_loss.value, dut.s_counter.value = 0x0123456789ABCDEF, 77
     assert (await read(dut, reg.LOSS), await read(dut, reg.LOSS + 4)) == (0x89ABCDEF, 0x01234567)
-    assert (await read(dut, reg.COUNTERS + 8), await read(dut, 0x2F0)) == (77, 77)
+    assert await read(dut, reg.COUNTERS + 8) == 77
     await write(dut, reg.CTRL, reg.START)
     await cycles(dut, 1)
     assert dut.irq.value == 0 and await read(dut, reg.STATUS) == reg.GRAD_OVERFLOW
@@ -102,8 +213,17 @@ async def start_stop_status_and_interrupt(dut):
     assert dut.irq.value == 0 and await read(dut, reg.STATUS) == reg.GRAD_OVERFLOW
 
 
-def test_register_bank():
-    run("engine", "register_bank", {"ADDR_W": 40, "WINDOWS": WINDOWS})
+@pytest.mark.parametrize("windows", range(1, 9))
+def test_register_bank(windows):
+    address = {1: 48, 2: 33, 4: 40, 8: 48}.get(windows, random.randint(33, 48))
+    configs = {"CONFIG": random.getrandbits(31), "CONFIG2": random.getrandbits(31), "CONFIG3": random.getrandbits(16)}
+    tests = None if windows == 4 else "answers_as_the_map_says"
+    run("engine", "register_bank", {"ADDR_W": address, "WINDOWS": windows, **configs}, testcase=tests)
+
+
+@pytest.mark.parametrize("windows", (0, 9))
+def test_register_bank_refuses(windows):
+    expect_elaboration_error("engine", "register_bank", {"WINDOWS": windows}, "WINDOWS_must")
 
 
 def test_engine_refuses():

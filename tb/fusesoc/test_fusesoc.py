@@ -70,6 +70,14 @@ def test_default_gives_rtl_only(fusesoc, name):
         assert not re.search(r"smoke|_tb\b|test|bench", file["name"]), file
 
 
+def test_registers_of_the_engine(fusesoc):
+    done = fusesoc.run("registers", "gradcore:ip:engine:0.1.0", ROOT, "--setup", "--tool=verilator")
+    assert done.returncode == 0, done.stdout
+    listing, = (fusesoc.folder / "build" / "gradcore_ip_engine_0.1.0").glob("registers*/*.eda.yml")
+    files = {file["name"].rpartition("/")[2]: file["file_type"] for file in yaml.safe_load(listing.read_text())["files"]}
+    assert files == {"gradcore_regs.rdl": "systemRDL", "gradcore_regs.h": "cSource"}
+
+
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_lint_passes(fusesoc, name):
     done = fusesoc.run("lint", name)

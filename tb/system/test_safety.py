@@ -48,7 +48,7 @@ class Bench:
         with pytest.raises(EngineError) as caught:
             self.device.step(*self.minibatch(), self.iteration)
         assert self.backend.outstanding == 0
-        assert self.backend.read32(reg.STATUS) & (reg.BUSY | reg.DONE | reg.FAILED) == reg.FAILED
+        assert [self.backend.read32(offset) for offset in (reg.STATUS, reg.LOSS, reg.LOSS + 4)] == [reg.FAILED, 0, 0]
         before = self.backend.traffic
         self.backend.run(500)
         assert self.backend.traffic == before, "traffic after the end"
