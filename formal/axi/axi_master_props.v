@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // axi_master, MEM_W 64, with at most 4 bursts under way on each side. AXI4 for its requester: AR, AW, W stay until taken, bursts of whole beats
-// inside 4 KiB, WLAST on the last beat, no W before its AW, RREADY and BREADY always high, ID 0. For the native port: data and
+// inside 4 KiB, WLAST on the last beat, no W before its AW is offered, RREADY and BREADY always high, ID 0. For the native port: data and
 // responses of the bus with their codes, all of them and no others. Assumed: the native port's rules of its requester, AXI4's of the slave.
 `default_nettype none
 
@@ -51,6 +51,7 @@ module axi_master_props (
     wire [1:0]  wrsp_resp;
 
     axi_master #(.ADDR_W(33), .MEM_W(64)) u_dut (
+        .clk(clk), .rst(rst),
         .s_rreq_valid(rreq_valid), .s_rreq_ready(rreq_ready), .s_rreq_addr(rreq_addr), .s_rreq_len(rreq_len),
         .m_rdat_valid(rdat_valid), .m_rdat_data(rdat_data), .m_rdat_last(rdat_last), .m_rdat_resp(rdat_resp),
         .s_wreq_valid(wreq_valid), .s_wreq_ready(wreq_ready), .s_wreq_addr(wreq_addr), .s_wreq_len(wreq_len),
@@ -85,8 +86,12 @@ module axi_master_props (
         .wdat_valid(wdat_valid), .wdat_ready(wdat_ready), .wdat_word(wdat_word), .wdat_last(wdat_last), .wrsp_valid(wrsp_valid),
         .bursts(native_writes), .left(native_left), .full(native_write_full), .unanswered(native_unanswered)
     );
+    // On the bus a burst counts from its offer on: its beats need not wait until its address is taken.
+    reg waiting_q;
+    always @(posedge clk) waiting_q <= awvalid && !awready && !rst;
+    request_rules u_bus_address (.clk(clk), .rst(rst), .started(started), .valid(awvalid), .ready(awready), .addr(awaddr), .len(awlen));
     write_rules #(.MEMORY(1)) u_bus_write (
-        .clk(clk), .rst(rst), .started(started), .wreq_valid(awvalid), .wreq_ready(awready), .wreq_addr(awaddr), .wreq_len(awlen),
+        .clk(clk), .rst(rst), .started(started), .wreq_valid(awvalid && !waiting_q), .wreq_ready(1'b1), .wreq_addr(awaddr), .wreq_len(awlen),
         .wdat_valid(wvalid), .wdat_ready(wready), .wdat_word(word), .wdat_last(wlast), .wrsp_valid(bvalid && bready),
         .bursts(bus_writes), .left(bus_left), .full(bus_write_full), .unanswered(bus_unanswered)
     );
@@ -98,7 +103,7 @@ module axi_master_props (
 
     always @* if (started) begin
         assume (!bus_read_full || !arready);
-        assume (!bus_write_full || !awready);
+        assume (!native_write_full || !wreq_valid);
         assume (bus_unanswered < 16'd16 || !wready);
         // ID 0, 8 bytes a beat, INCR, no lock, normal bufferable, no protection.
         assert (ar_constants == {3'd0, 4'b0011, 1'b0, 2'b01, 3'd3, 1'b0} && aw_constants == ar_constants);
@@ -107,11 +112,13 @@ module axi_master_props (
         if (wrsp_valid) assert (wrsp_resp == bresp);
         if (wvalid) assert (word == wdat_word);
         if (arvalid) assert (araddr == rreq_addr && arlen == rreq_len);
-        if (awvalid) assert (awaddr == wreq_addr && awlen == wreq_len);
+        if (wreq_valid && wreq_ready) assert (awvalid && awaddr == wreq_addr && awlen == wreq_len);
         // Both ends count the same bursts.
         assert (native_reads == bus_reads && \u_native_read.u_queue.lens_q == \u_bus_read.u_queue.lens_q );
         assert (native_writes == bus_writes && \u_native_write.u_queue.lens_q == \u_bus_write.u_queue.lens_q );
         assert (native_unanswered == bus_unanswered);
+        assert (wreq_ready == !waiting_q);
+        cover (waiting_q && wvalid && wready);
         cover (rresp[1] && bus_reads == 3'd3 && bus_unanswered == 16'd1 && rlast && rvalid);
     end
 endmodule

@@ -62,12 +62,13 @@ def data_batches(network, dataset, seed: int):
             yield x[index], dataset.y_train[index]
 
 
-def measure(network, config: EngineConfig, memory: Memory = Memory(), batches=None, iterations: int = 2, seed: int = 1, say=lambda text: None) -> tuple:
+def measure(network, config: EngineConfig, memory: Memory = Memory(), batches=None, iterations: int = 2, seed: int = 1, say=lambda text: None,
+            backend: str = "sim") -> tuple:
     """Train `iterations` minibatches and report the last one: (report as a dict, recorded events, operations of the program).
 
     `batches` yields (images as integers, labels); default: random ones. The reference trainer works beside the simulation.
     """
-    library, sha256 = build_engine(config, say)
+    library, sha256 = build_engine(config, say, backend)
     batches, reference = batches or random_batches(network, seed), ReferenceTrainer(network, seed)
     compared, seconds, cycles = Comparison(), 0.0, 0
     session = EngineSession(SimBackend(library, memory), network, config, seed, sha256)
@@ -90,7 +91,7 @@ def measure(network, config: EngineConfig, memory: Memory = Memory(), batches=No
     bandwidth = Bandwidth(memory.bytes_per_cycle, memory.latency, config.mem_bytes)
     expected_cycles = session.device.compiled.train.expected(bandwidth)
     return _report(network, config, memory, counters, compared, expected_cycles) | {
-        "iterations": iterations, "seed": seed, "engine_sha256": sha256, "per_phase": phases(events, ops, counters["cycles"], config.cols),
+        "backend": backend, "stall": memory.stall, "iterations": iterations, "seed": seed, "engine_sha256": sha256, "per_phase": phases(events, ops, counters["cycles"], config.cols),
         "simulated_cycles_per_second": round(cycles / seconds), "seconds": round(seconds, 1)}, events, ops  # fmt: skip
 
 

@@ -31,7 +31,7 @@ from gradcore.linux import DeviceError
 from gradcore.machine import Deadlock
 from gradcore.session import BACKENDS, open_session
 from gradcore.sim.backend import Memory, MemoryRuleBroken
-from gradcore.sim.build import BuildFailed, ToolMissing
+from gradcore.sim.build import FRONTS, BuildFailed, ToolMissing
 from gradcore.sources import ROOT
 
 OK, MISMATCH, USER, MISSING = 0, 1, 2, 3
@@ -53,8 +53,20 @@ def backend_name(name: str) -> str:
     return name
 
 
-BackendOption = Annotated[str, typer.Option(metavar="NAME", callback=backend_name, help="sim: simulated RTL; machine: machine model; "
-                                            "reference: the reference trainer alone; uio:N, xdma:N: a board")]
+BackendOption = Annotated[str, typer.Option(metavar="NAME", callback=backend_name, help="sim: simulated RTL; sim-axi, sim-avalon: through a bus front; machine: "
+                                            "machine model; reference: the reference trainer alone; uio:N, xdma:N: a board")]
+StallOption = Annotated[float, typer.Option(metavar="P", min=0, max=0.99, help="simulated RTL: probability of back-pressure per cycle and channel; with it "
+                                            "each burst's latency is random, too [default: 0.2 with a bus front, else 0]")]
+
+
+def memory_of(backend: str, stall: float | None, **figures) -> Memory:
+    """The simulated memory of a back end."""
+    if stall is None:
+        stall = 0.2 if backend in FRONTS and backend != "sim" else 0.0
+    elif backend not in FRONTS:
+        raise UserError(f"--stall: the back end {backend} has no simulated memory")
+    memory = Memory(stall=stall, **figures)
+    return replace(memory, jitter=memory.latency) if stall else memory
 
 
 class UserError(Exception):
@@ -138,6 +150,7 @@ def train(
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="initial weights, order of the images, stochastic rounding")] = 1,
     check: Annotated[Check, typer.Option(help="when every word is compared with the reference trainer")] = Check.epoch,
     backend: BackendOption = "sim",
+    stall: StallOption = None,
     out: Annotated[Path, typer.Option(help="run folder")] = Path("build/run"),
     engine: EngineOption = "",
     float32: Annotated[bool, typer.Option(help="train in floating point beside it, to compare accuracies")] = True,
@@ -145,7 +158,7 @@ def train(
 ):
     """Train a network and compare every weight with the reference trainer."""
     network = networks.load(net)
-    config = engine_config(engine, network.data_width)
+    config, memory = engine_config(engine, network.data_width), memory_of(backend, stall)
     dataset = replace(datasets.load(data), name=data)
     datasets.check(dataset, network)
     try:
@@ -155,12 +168,12 @@ def train(
     # With the JSON on the standard output everything else goes to the other one.
     screen = Console(stderr=True, highlight=False, soft_wrap=True) if json_file == "-" else console
     with fitting(net):
-        session = open_session(backend, network, config, seed, say=screen.print)
+        session = open_session(backend, network, config, seed, memory, screen.print)
     try:
         shutil.copyfile(net, out / "net.toml")
         configuration = {
             "command": ["gradcore", *sys.argv[1:]], "network": str(net), "data": data, "epochs": epochs, "seed": seed, "check": check.value,
-            "backend": backend, "engine": vars(config), "engine_sha256": session.engine_sha256, "versions": runs.versions(),
+            "backend": backend, "stall": getattr(session.memory, "stall", None), "engine": vars(config), "engine_sha256": session.engine_sha256, "versions": runs.versions(),
         }  # fmt: skip
         write_json(out / "run.json", configuration)
         options = runs.Options(epochs, seed, "none" if backend == "reference" else check.value, float32)
@@ -201,6 +214,8 @@ def bench(
     minibatch: Annotated[int, typer.Option(min=1, help="default: the network's")] = None,
     bytes_per_cycle: Annotated[int, typer.Option("--dram-bytes-per-cycle", min=1, help="shared by reads and writes")] = 64,
     latency: Annotated[int, typer.Option("--dram-latency", min=0, help="cycles")] = 60,
+    backend: BackendOption = "sim",
+    stall: StallOption = None,
     iterations: Annotated[int, typer.Option(min=1, help="the last one is reported")] = 2,
     data: Annotated[str, typer.Option(help="as for train; default: random images")] = "",
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1)] = 1,
@@ -219,9 +234,13 @@ def bench(
         raise UserError("NET is missing: name a network, or give --all")
     else:
         cases = [(net, cols, minibatch, bytes_per_cycle, latency)]
+    if everything and (backend != "sim" or stall):
+        raise UserError("--all: the table is of the back end sim without back-pressure")
     grids = {"4x4": 4, "8x8": 8}
     if lanes not in grids:
         raise UserError(f"--lanes: {lanes!r} is not one of {', '.join(grids)}")
+    if backend not in FRONTS:
+        raise UserError(f"--backend: {backend!r} is not one of {', '.join(FRONTS)}")
     screen = Console(stderr=True, highlight=False, soft_wrap=True) if json_file == "-" else console
     wrong = False
     for name, columns, images, *memory in cases:
@@ -233,7 +252,8 @@ def bench(
         with fitting(file):
             config = benches.engine_for(network, config)
         batches = benches.data_batches(network, datasets.load(data), seed) if data else None
-        found, events, ops = benches.measure(network, config, Memory(bytes_per_cycle=memory[0], latency=memory[1]), batches, iterations, seed, screen.print)
+        dram = memory_of(backend, stall, bytes_per_cycle=memory[0], latency=memory[1])
+        found, events, ops = benches.measure(network, config, dram, batches, iterations, seed, screen.print, backend)
         wrong |= reports.failed(found)
         if everything:
             bench_table.store((name, columns, images, *memory), found)

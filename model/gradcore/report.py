@@ -141,7 +141,7 @@ def bench_line(found):
 def tables(found):
     """Figures of a report as (title, rows), the first row being the headings."""
     chosen = (
-        "network", "data", "backend", "epochs", "seed", "train_images", "test_images", "words_compared", "differing_words", "cycles",
+        "network", "data", "backend", "stall", "epochs", "seed", "train_images", "test_images", "words_compared", "differing_words", "cycles",
         "cycles_per_image", "ideal_cycles_per_image", "mac_utilisation", "mac_busy_cycles", "padding_cycles", "turn_round_cycles",
         "yield_cycles", "dram_bytes_read", "dram_bytes_written", "dram_bytes_per_image", "dram_bound_cycles_per_image", "expected_cycles_per_image",
         "expected_deviation_percent", "minibatch", "iterations", "weights_sha256", "engine_sha256",

@@ -211,6 +211,7 @@ class _Run:
             "network": network.name,
             "data": self.data.name,
             "backend": self.session.name,
+            "stall": getattr(self.session.memory, "stall", None),
             "epochs": len(self.history),
             "seed": self.options.seed,
             "minibatch": network.minibatch,

@@ -7,16 +7,16 @@ from gradcore.isa import ENGINES
 from gradcore.linux import open_device
 from gradcore.reference import ReferenceTrainer
 from gradcore.sim.backend import Memory, SimBackend
-from gradcore.sim.build import build_engine
+from gradcore.sim.build import FRONTS, build_engine
 
-BACKENDS = ("sim", "machine", "reference")
+BACKENDS = (*FRONTS, "machine", "reference")
 EVENTS = 1 << 16
 
 
 class ReferenceSession:
     """The reference trainer as a session: no engine, no cycles."""
 
-    name, engine_sha256, can_record = "reference", None, False
+    name, engine_sha256, can_record, memory = "reference", None, False, None
 
     def __init__(self, network, seed):
         self.trainer = ReferenceTrainer(network, seed)
@@ -46,9 +46,9 @@ class EngineSession:
 
     def __init__(self, backend, network, config, seed, engine_sha256=None):
         self.name, self.config, self.engine_sha256 = backend.name, config, engine_sha256
-        self.can_record = hasattr(backend, "record")
+        self.can_record, self.memory = hasattr(backend, "record"), getattr(backend, "memory", None)
         self.device = Device(backend, network, config, seed, origin=getattr(backend, "origin", 0))
-        if backend.name == "sim":
+        if backend.name in FRONTS:
             # Long enough for a memory twenty times slower than expected; a hang is found in seconds.
             self.device.timeout = (1_000_000 + 20 * self.device.compiled.train.cycles) / backend.cycles_per_second
         self.outputs, self.weights, self.counters, self.close = self.device.outputs, self.device.weights, self.device.counters, self.device.close
@@ -82,14 +82,14 @@ class EngineSession:
 
 
 def open_session(backend, network, config, seed, memory=Memory(), say=print):
-    """Session of a back end name: sim, machine, reference, uio:N, xdma:N. Raises CompileError when the network does not fit the engine,
+    """Session of a back end name: one of `BACKENDS`, uio:N, xdma:N. Raises CompileError when the network does not fit the engine,
     DeviceError when there is no such device."""
     if backend == "reference":
         return ReferenceSession(network, seed)
     compile_network(network, config)  # refuse before building anything
     if backend == "machine":
         return EngineSession(MachineBackend(config), network, config, seed)
-    if backend != "sim":
+    if backend not in FRONTS:
         return EngineSession(open_device(backend), network, config, seed)
-    library, sha256 = build_engine(config, say)
+    library, sha256 = build_engine(config, say, backend)
     return EngineSession(SimBackend(library, memory), network, config, seed, sha256)

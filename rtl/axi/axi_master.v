@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The native memory port (doc/streams.md) as an AXI4 master: constants are added, nothing is stored on the way and nothing takes a cycle.
-// INCR bursts of whole beats that never cross 4 KiB, one ID, so the responses keep their order. Read data and write responses are always
-// taken.
+// The native memory port (doc/streams.md) as an AXI4 master: constants are added, nothing takes a cycle. INCR bursts of whole beats that never
+// cross 4 KiB, one ID, so the responses keep their order. Read data and write responses are always taken. A write address that is not taken
+// at once is kept here, because its data must not wait for it: a slave may take an address only when its data are offered.
 `default_nettype none
 
 module axi_master #(
     parameter ADDR_W = 48,
     parameter MEM_W  = 512
 ) (
+    input  wire               clk,
+    input  wire               rst,
     // native memory port
     input  wire               s_rreq_valid,
     output wire               s_rreq_ready,
@@ -85,16 +87,25 @@ module axi_master #(
     assign m_rdat_resp   = m_axi_rresp;
     assign m_axi_rready  = 1'b1;
 
+    reg              aw_q;
+    reg [ADDR_W-1:0] awaddr_q;
+    reg [7:0]        awlen_q;
+    always @(posedge clk) begin
+        aw_q <= m_axi_awvalid && !m_axi_awready;
+        if (!aw_q) {awaddr_q, awlen_q} <= {s_wreq_addr, s_wreq_len};
+        if (rst) aw_q <= 1'b0;
+    end
+
     assign m_axi_awid    = 1'b0;
-    assign m_axi_awaddr  = s_wreq_addr;
-    assign m_axi_awlen   = s_wreq_len;
+    assign m_axi_awaddr  = aw_q ? awaddr_q : s_wreq_addr;
+    assign m_axi_awlen   = aw_q ? awlen_q : s_wreq_len;
     assign m_axi_awsize  = SIZE[2:0];
     assign m_axi_awburst = INCR;
     assign m_axi_awlock  = 1'b0;
     assign m_axi_awcache = BUFFERABLE;
     assign m_axi_awprot  = 3'b000;
-    assign m_axi_awvalid = s_wreq_valid;
-    assign s_wreq_ready  = m_axi_awready;
+    assign m_axi_awvalid = aw_q || s_wreq_valid;
+    assign s_wreq_ready  = !aw_q;
     assign m_axi_wdata   = s_wdat_data;
     assign m_axi_wstrb   = s_wdat_strb;
     assign m_axi_wlast   = s_wdat_last;

@@ -127,6 +127,7 @@ module gradcore_axi #(
     );
 
     axi_master #(.ADDR_W(ADDR_W), .MEM_W(MEM_W)) u_memory (
+        .clk(clk), .rst(rst),
         .s_rreq_valid(rreq_valid), .s_rreq_ready(rreq_ready), .s_rreq_addr(rreq_addr), .s_rreq_len(rreq_len), .m_rdat_valid(rdat_valid),
         .m_rdat_data(rdat_data), .m_rdat_last(rdat_last), .m_rdat_resp(rdat_resp), .s_wreq_valid(wreq_valid), .s_wreq_ready(wreq_ready), .s_wreq_addr(wreq_addr),
         .s_wreq_len(wreq_len), .s_wdat_valid(wdat_valid), .s_wdat_ready(wdat_ready), .s_wdat_data(wdat_data), .s_wdat_strb(wdat_strb),

@@ -11,9 +11,9 @@ BEAT = 64
 READ_ONLY, WRITE_ONLY = 1, 2
 
 
-def open_copy_engine(memory=None, **parameters):
-    """A back end on the stand-in; it is compiled once."""
-    library, _ = build([SOURCE], parameters)
+def open_copy_engine(memory=None, backend="sim", front=(), **parameters):
+    """A back end on the stand-in behind the Verilog files `front`; it is compiled once."""
+    library, _ = build([SOURCE, *front], parameters, backend)
     return SimBackend(library, memory or Memory(1 << 22))
 
 
@@ -27,5 +27,5 @@ def copy(backend, source, target, beats, mode=0):
     """Run one copy; return its cycles from the start pulse to the interrupt."""
     start(backend, source, target, beats, mode)
     before = backend.cycles
-    assert backend.run(1_000_000) == IRQ
+    assert backend.run(1_000_000) == IRQ, "no interrupt"
     return backend.cycles - before

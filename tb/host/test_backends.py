@@ -12,32 +12,28 @@ from gradcore.linux import DeviceError, UioBackend, open_device
 from gradcore.network import Conv, Dense, Network
 from gradcore.reference import STATE, ReferenceTrainer
 from gradcore.session import EngineSession
-from gradcore.sim.backend import Memory, SimBackend
-from gradcore.sim.build import build_engine
 from tb.host import stand_in
+from tb.support.sim import ENGINES, SIZE, simulation
 
-CONFIG = EngineConfig(grid=4, cols=4, mem_bytes=16, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=512)
-SIZE = 1 << 22
-
-
-def sim(stall=0.0, latency=60):
-    return SimBackend(build_engine(CONFIG)[0], Memory(SIZE, bytes_per_cycle=16, latency=latency, stall=stall, seed=3))
-
-
-BACKENDS = {"machine": lambda: MachineBackend(CONFIG, SIZE), "sim": sim, "sim_stalled": lambda: sim(0.3)}
+CONFIG = ENGINES["sim"]
 STAND_INS = {"uio": stand_in.uio, "xdma": stand_in.xdma}    # files and pipes instead of a board
 
 
-@pytest.fixture(params=[*BACKENDS, *STAND_INS])
+@pytest.fixture(params=["machine", *((name, stall) for name in ENGINES for stall in (0.0, 0.3)), *STAND_INS], ids=str)
 def backend(request, tmp_path):
-    if request.param in BACKENDS:
-        backend = BACKENDS[request.param]()
-        yield backend
-        backend.close()
+    """A back end; its engine is `backend.config`."""
+    engine, config = None, CONFIG
+    if request.param == "machine":
+        backend = MachineBackend(config, SIZE)
+    elif request.param in STAND_INS:
+        engine, backend = STAND_INS[request.param](config, tmp_path, SIZE)
     else:
-        engine, backend = STAND_INS[request.param](CONFIG, tmp_path, SIZE)
-        yield backend
-        backend.close()
+        name, stall = request.param
+        backend, config = simulation(name, stall=stall, jitter=int(100 * stall), seed=3), ENGINES[name]
+    backend.config = config
+    yield backend
+    backend.close()
+    if engine:
         engine.close()
 
 
@@ -57,7 +53,7 @@ def run_program(backend, instructions, address=0x1000):
 
 def test_identifies_itself(backend):
     assert backend.read32(reg.ID) == reg.ID_VALUE and backend.read32(reg.VERSION) == reg.VERSION_VALUE
-    assert tuple(backend.read32(offset) for offset in (reg.CONFIG, reg.CONFIG2, reg.CONFIG3)) == CONFIG.config_registers
+    assert tuple(backend.read32(offset) for offset in (reg.CONFIG, reg.CONFIG2, reg.CONFIG3)) == backend.config.config_registers
 
 
 def test_registers_keep_what_is_written(backend):
@@ -68,7 +64,7 @@ def test_registers_keep_what_is_written(backend):
         backend.write32(offset, value)
     assert {offset: backend.read32(offset) for offset in values} == values
     read_only = (reg.ID, 0), (reg.CONFIG, 0), (reg.STATUS, 0xFFFFFFFF)
-    for offset, value in read_only if backend.name in ("machine", "sim") else ():     # a file keeps what is written
+    for offset, value in read_only if backend.name not in STAND_INS else ():     # a file keeps what is written
         before = backend.read32(offset)
         backend.write32(offset, value)
         assert backend.read32(offset) == before
@@ -121,7 +117,7 @@ NETWORKS = {
 def test_trains_and_infers_as_the_reference(backend, name):
     network = NETWORKS[name]
     rng = np.random.default_rng(5)
-    device, reference = Device(backend, network, CONFIG, seed=9, origin=getattr(backend, "origin", 0)), ReferenceTrainer(network, 9)
+    device, reference = Device(backend, network, backend.config, seed=9, origin=getattr(backend, "origin", 0)), ReferenceTrainer(network, 9)
     for iteration, images in enumerate((network.minibatch, network.minibatch, 2)):
         x = rng.integers(-4096, 4097, (images, *network.shape))
         labels = rng.integers(0, network.classes, images)
@@ -140,7 +136,7 @@ def test_refuses_another_engine(backend):
 
 
 def test_a_hang_is_told_with_what_each_engine_does():
-    session = EngineSession(sim(latency=1 << 20), NETWORKS["conv"], CONFIG, 1)
+    session = EngineSession(simulation(latency=1 << 20), NETWORKS["conv"], CONFIG, 1)
     session.device.timeout = 0.01
     with pytest.raises(EngineError, match="minibatch 7: .*did not end.*load idle, wload idle, compute idle"):
         session.step(np.zeros((5, 2, 8, 8), int), np.zeros(5, int), 7)
@@ -148,10 +144,11 @@ def test_a_hang_is_told_with_what_each_engine_does():
     session.close()
 
 
-def test_counters_sum_to_the_cycles():
-    backend = sim()
+@pytest.mark.parametrize("name", ENGINES)
+def test_counters_sum_to_the_cycles(name):
+    backend = simulation(name)
     network = NETWORKS["conv"]
-    with Device(backend, network, CONFIG) as device:
+    with Device(backend, network, ENGINES[name]) as device:
         before = backend.cycles
         x = np.zeros((network.minibatch, *network.shape), np.int64)
         backend.record(1 << 12)

@@ -81,6 +81,7 @@ def test_differing_words_fail(net, tmp_path, monkeypatch):
 @pytest.mark.parametrize("arguments, text", [
     (["nowhere"], "there are cifar10-1x, cifar10-2x, cifar10-4x, digits, fcte-mnist"), ([], "NET is missing"), (["digits", "--lanes", "5x5"], "--lanes: '5x5'"),
     (["digits", "--cols", "12"], "cols is 12"), (["--all", "--only", "nothing"], "--only: 'nothing'"), (["cifar10-1x", "--data", "digits"], "digits"),
+    (["digits", "--backend", "machine"], "sim, sim-axi, sim-avalon"), (["digits", "--backend", "board"], "sim-axi"), (["--all", "--stall", "0.1"], "--all"),
 ])
 def test_refusals(arguments, text, capsys):
     assert cli.run(["bench", *arguments]) == 2

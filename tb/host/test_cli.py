@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tb.support.sim import ENGINES
+
 ROOT = Path(__file__).resolve().parents[2]
 NET = """
 name = "small"
@@ -150,7 +152,9 @@ def test_a_missing_device_is_named(net, tmp_path, backend, name):
         (["--epochs", "0"], ["epochs"]),
         (["--seed", "-1"], ["seed"]),
         (["--backend", "board"], ["backend", "machine"]),
-        (["--backend", "uio"], ["backend", "uio:N"]),
+        (["--backend", "uio"], ["backend", "uio:N", "sim-axi", "sim-avalon"]),
+        (["--backend", "machine", "--stall", "0.1"], ["--stall", "machine"]),
+        (["--stall", "1.5"], ["--stall", "0.99"]),
         (["--check", "never"], ["check"]),
         (["--nonsense"], ["nonsense"]),
     ],
@@ -219,6 +223,18 @@ def test_simulated_run_equals_machine_and_reference(tmp_path, net):
     assert (tmp_path / "sim" / "timeline.png").stat().st_size > 1000
     done = gradcore("report", tmp_path / "sim")
     assert done.returncode == 0 and "wait_compute_read" in done.stdout and sim["weights_sha256"] in done.stdout
+
+
+def test_run_through_a_front_says_its_back_pressure(tmp_path, net):
+    config, reports = vars(ENGINES["sim-avalon"]), []
+    engine = ",".join(f"{key}={value}" for key, value in config.items())
+    for stall in ([], ["--stall", 0]):
+        done = gradcore("train", net, "--data", dataset(tmp_path), "--backend", "sim-avalon", *stall, "--engine", engine, "--epochs", 1, "--out", tmp_path / "run")
+        assert done.returncode == 0, done.stdout + done.stderr
+        reports.append(json.loads((tmp_path / "run" / "report.json").read_text()))
+        assert json.loads((tmp_path / "run" / "run.json").read_text())["stall"] == reports[-1]["stall"]
+    assert [(found["backend"], found["stall"], found["weights_equal"]) for found in reports] == [("sim-avalon", 0.2, True), ("sim-avalon", 0.0, True)]
+    assert reports[0]["cycles"] > 1.1 * reports[1]["cycles"] and reports[0]["weights_sha256"] == reports[1]["weights_sha256"]
 
 
 def test_json_on_the_standard_output_is_alone_there(tmp_path, net):

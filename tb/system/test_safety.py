@@ -8,27 +8,23 @@ import pytest
 
 from gradcore import isa
 from gradcore import registers as reg
-from gradcore.config import EngineConfig
 from gradcore.driver import Device, EngineError
 from gradcore.isa import Opcode
 from gradcore.network import Conv, Dense, Network
 from gradcore.reference import ReferenceTrainer
-from gradcore.sim.backend import Memory, SimBackend
-from gradcore.sim.build import build_engine
+from tb.support.sim import ENGINES, SIZE, simulation
 
-CONFIG = EngineConfig(grid=4, cols=4, mem_bytes=16, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=512)
 NETWORK = Network("safe", (2, 8, 8), (Conv(5, 3, 1, pool=2), Conv(6, 3, 1), Dense(3)), minibatch=4)
-SIZE = 1 << 22
 
 
 class Bench:
     """A device and a reference trainer that has done the same steps; `snapshot` is the state after the last good one."""
 
-    def __init__(self, seed: int):
+    def __init__(self, name: str, seed: int):
         self.rng, self.iteration = np.random.default_rng(seed), 0
-        memory = Memory(SIZE, bytes_per_cycle=16, latency=int(self.rng.integers(1, 80)), stall=float(self.rng.choice([0, 0.3])), seed=seed)
-        self.backend = SimBackend(build_engine(CONFIG)[0], memory)
-        self.device, self.trainer = Device(self.backend, NETWORK, CONFIG, seed, watchdog=20_000), ReferenceTrainer(NETWORK, seed)
+        stall, jitter = (float(self.rng.choice([0, 0.3])), 0) if name == "sim" else (0.3, 50)
+        self.backend = simulation(name, latency=int(self.rng.integers(1, 80)), stall=stall, jitter=jitter, seed=seed)
+        self.device, self.trainer = Device(self.backend, NETWORK, ENGINES[name], seed, watchdog=20_000), ReferenceTrainer(NETWORK, seed)
         self.snapshot = self.device.weights()
 
     def minibatch(self):
@@ -72,9 +68,10 @@ class Bench:
         return int(self.rng.choice([k for k, instr in enumerate(self.program.instructions) if instr.opcode in opcodes]))
 
 
-@pytest.fixture(params=range(3))
+@pytest.fixture(params=[*((name, seed) for seed, name in enumerate(ENGINES)), ("sim", 3)], ids=str)
 def bench(request):
-    bench = Bench(random.Random(request.param).randrange(1 << 30))
+    name, seed = request.param
+    bench = Bench(name, random.Random(seed).randrange(1 << 30))
     bench.good_step()
     yield bench
     bench.good_step()
@@ -92,8 +89,9 @@ TRANSFERS = (Opcode.LOAD, Opcode.LOADW, Opcode.STORE, Opcode.UPDATE)
 @pytest.mark.parametrize("kind, first", [("read", 16), ("write", 32)])
 @pytest.mark.parametrize("response", [2, 3])
 def test_error_response(bench, kind, first, response):
+    bursts = 8 if kind == "write" else 45 if bench.backend.beat_bytes == 64 else 60    # that every program has
     for _ in range(3):
-        bench.backend.fault(kind, int(bench.rng.integers(0, 60 if kind == "read" else 8)), response)
+        bench.backend.fault(kind, int(bench.rng.integers(0, bursts)), response)
         error = bench.bad_step()
         assert error.code == first + response
         opcodes = (Opcode.STORE, Opcode.UPDATE) if kind == "write" else (Opcode.LOAD, Opcode.LOADW, Opcode.UPDATE, Opcode.END, Opcode.COMPUTE, Opcode.STORE)

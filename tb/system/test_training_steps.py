@@ -16,6 +16,8 @@ from gradcore.network import Conv, Dense, Network
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
 from tb.compiler.networks import fitting_network, train, train_on_machine
+from tb.support.sim import ENGINES as FRONTS
+from tb.support.sim import simulation
 
 SMALL = dict(act_depth=1024, wgt_depth=2048, grad_depth=2048, gate_depth=4096)
 ENGINES = {
@@ -38,6 +40,17 @@ def test_rtl_trains_as_the_reference(engine, seed):
     memory = Memory(size=1 << 26, latency=int(rng.integers(1, 100)), stall=float(rng.choice([0, 0.3])), seed=seed)
     with SimBackend(build_engine(config)[0], memory) as backend:
         train(backend, network, config, seed)
+
+
+@pytest.mark.parametrize("seed", [pytest.param(s, id=f"seed{s}") for s in range(FIRST, FIRST + (COUNT + 1) // 2)])
+@pytest.mark.parametrize("front", ["sim-axi", "sim-avalon"])
+def test_trains_through_a_front_with_back_pressure(front, seed):
+    rng = np.random.default_rng(seed)
+    network = fitting_network(rng, FRONTS[front], most_images=9, largest=12)
+    print(f"seed {seed}: {network}")
+    stall, latency, jitter = float(rng.choice([0.05, 0.3, 0.6])), int(rng.integers(0, 50)), int(rng.integers(0, 100))
+    with simulation(front, 1 << 26, latency=latency, jitter=jitter, stall=stall, seed=seed) as backend:
+        train(backend, network, FRONTS[front], seed)
 
 
 def test_dense_over_a_large_map_in_the_finest_fold():

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine compiled into a library with its memory, and the back end that runs it."""
+"""The engine, alone or behind a bus front, compiled into a library with its memory, and the back end that runs it."""

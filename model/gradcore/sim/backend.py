@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-LIMIT, IRQ, ERROR = 0, 1, 2
+LIMIT, IRQ = 0, 1
 RULES = {
     1: "read outside the DRAM at address {:#x}",
     2: "write outside the DRAM at address {:#x}",
@@ -14,19 +14,32 @@ RULES = {
     4: "burst crosses 4 KiB at address {:#x}",
     5: "last in the wrong beat of the write burst at address {:#x}",
     6: "read request withdrawn in cycle {}",
-    7: "write request withdrawn in cycle {}",
-    8: "write data withdrawn in cycle {}",
+    7: "read request changed while it waited in cycle {}",
+    8: "write request withdrawn in cycle {}",
+    9: "write request changed while it waited in cycle {}",
+    10: "write data withdrawn in cycle {}",
+    11: "write data changed while they waited in cycle {}",
+    12: "burst of 0 or more than 32 beats at address {:#x}",
+    13: "bytes left out of the write burst at address {:#x}",
+    14: "size, kind or other constants of the burst at address {:#x}",
+    15: "address or burstcount changed inside the write burst at address {:#x}",
+    16: "read data or write response refused in cycle {}",
+    17: "register access at {:#x} answered with an error or not at all",
+    18: "register answer withdrawn in cycle {}",
+    19: "register answer changed while it waited in cycle {}",
+    20: "register answer that nothing asked for in cycle {}",
 }
 EVENT = np.dtype([("start", "<u8"), ("end", "<u8"), ("engine", "<u4"), ("tag", "<u4")])
 
 
 class MemoryRuleBroken(RuntimeError):
-    """The engine broke a rule of the native memory port or left the DRAM."""
+    """The engine or its front broke a rule of the bus or left the DRAM."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """The DRAM behind the port: reads and writes share `bytes_per_cycle`; `stall` is the probability of back-pressure per cycle and channel."""
+    """The DRAM behind the port: reads and writes share `bytes_per_cycle`; `stall` is the probability of back-pressure per cycle and channel;
+    each burst waits `latency` cycles and up to `jitter` more."""
 
     size: int = 1 << 28
     bytes_per_cycle: int = 64
@@ -34,11 +47,12 @@ class Memory:
     outstanding: int = 16
     stall: float = 0.0
     seed: int = 1
+    jitter: int = 0
 
     def __post_init__(self):
         if not 1 <= self.outstanding <= 64:
             raise ValueError(f"outstanding is {self.outstanding}, not 1..64")
-        if self.bytes_per_cycle < 1 or self.latency < 0 or not 0 <= self.stall < 1:
+        if self.bytes_per_cycle < 1 or min(self.latency, self.jitter) < 0 or not 0 <= self.stall < 1:
             raise ValueError(f"impossible memory {self}")
 
 
@@ -46,7 +60,7 @@ def _load(path):
     library = ctypes.CDLL(str(path))
     u, u64, p = ctypes.c_uint, ctypes.c_uint64, ctypes.c_void_p
     for name, result, *arguments in (
-        ("new", p, u64), ("free", None, p), ("beat_bytes", u), ("dram", p, p), ("memory", None, p, u, u, u, u, u64), ("reset", None, p, u),
+        ("new", p, u64), ("free", None, p), ("beat_bytes", u), ("dram", p, p), ("name", ctypes.c_char_p, p), ("memory", None, p, u, u, u, u, u, u64), ("reset", None, p, u),
         ("write32", None, p, u, u), ("read32", u, p, u), ("run", ctypes.c_int, p, u64), ("record", None, p, u), ("event_count", u64, p),
         ("events", p, p), ("figure", u64, p, u),
         ("fault", None, p, ctypes.c_bool, u64, u), ("outstanding", u, p),
@@ -58,13 +72,11 @@ def _load(path):
 
 
 class SimBackend:
-    """The five calls of a back end on a library made by `gradcore.sim.build`.
+    """The five calls of a back end on a library made by `gradcore.sim.build`; `name` tells its front: sim, sim-axi or sim-avalon.
 
     `cycles_per_second` turns the timeout of `wait_irq` into a limit on simulated cycles, so that a hang is found after the same cycle on
     every computer. While the clock runs the interpreter's lock is free: another Python thread can work beside it.
     """
-
-    name = "sim"
 
     def __init__(self, library, memory=Memory(), cycles_per_second=100_000):
         self.memory, self.cycles_per_second = memory, cycles_per_second
@@ -72,10 +84,9 @@ class SimBackend:
         self._sim = self._lib.gc_new(memory.size)
         if not self._sim:
             raise MemoryError(f"no {memory.size} bytes for the simulated DRAM")
-        self.beat_bytes = self._lib.gc_beat_bytes()
-        self._lib.gc_memory(
-            self._sim, memory.bytes_per_cycle, memory.latency, memory.outstanding, int(memory.stall * 65536), memory.seed
-        )
+        self.name, self.beat_bytes = self._lib.gc_name(self._sim).decode(), self._lib.gc_beat_bytes()
+        stall = int(memory.stall * 65536)
+        self._lib.gc_memory(self._sim, memory.bytes_per_cycle, memory.latency, memory.jitter, memory.outstanding, stall, memory.seed)
         pointer = ctypes.cast(self._lib.gc_dram(self._sim), ctypes.POINTER(ctypes.c_uint8))
         self.dram = np.ctypeslib.as_array(pointer, (memory.size,))
         self.reset()
@@ -98,10 +109,13 @@ class SimBackend:
         self._lib.gc_reset(self._sim, cycles)
 
     def read32(self, address):
-        return self._lib.gc_read32(self._sim, address)
+        value = self._lib.gc_read32(self._sim, address)
+        self._check_rules()
+        return value
 
     def write32(self, address, value):
         self._lib.gc_write32(self._sim, address, int(value) & 0xFFFFFFFF)
+        self._check_rules()
 
     def mem_read(self, address, size):
         self._check(address, size)
@@ -122,8 +136,7 @@ class SimBackend:
         """Run up to `cycles` cycles; stop at the interrupt. Returns to Python now and then, so that Ctrl-C works."""
         while True:
             stop = self._lib.gc_run(self._sim, min(cycles, chunk))
-            if stop == ERROR:
-                raise MemoryRuleBroken(RULES[self._figure(3)].format(self._figure(4)))
+            self._check_rules()
             cycles -= chunk
             if stop == IRQ or cycles <= 0:
                 return stop
@@ -147,7 +160,7 @@ class SimBackend:
         """Rows first.. of the gradient buffer, (count, cols) as int64."""
         rows = np.empty((cols, count), np.uint64)
         for column in range(cols):
-            place = f"engine.u_gradients.g_word[{column}].u_lane.u_ram"
+            place = f"u_gradients.g_word[{column}].u_lane.u_ram"
             if not self._lib.gc_words(self._sim, place.encode(), first, count, rows[column].ctypes.data):
                 raise KeyError(f"no rows {first}..{first + count - 1} in {place}")
         spare = 64 - acc_width
@@ -181,6 +194,11 @@ class SimBackend:
 
     def _figure(self, which):
         return self._lib.gc_figure(self._sim, which)
+
+    def _check_rules(self):
+        rule = self._figure(3)
+        if rule:
+            raise MemoryRuleBroken(RULES[rule].format(self._figure(4)))
 
     def _check(self, address, size):
         if address < 0 or size < 0 or address + size > self.memory.size:

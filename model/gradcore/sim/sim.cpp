@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// One compiled top with its DRAM behind a C interface: the front moves what the memory lets it, once per cycle (Sim::cycle); the engine's
+// instructions can be recorded.
+#include <memory>
+#include <string>
+
+#include "front.h"
+#include "verilated_syms.h"
+
+namespace {
+
+constexpr unsigned kEngines = 5;
+constexpr unsigned kTagBits = 11;
+constexpr unsigned kPatience = 100000;  // cycles of one register access
+
+enum Stop { kLimit = 0, kIrq = 1, kError = 2 };
+
+struct Event {
+    uint64_t start, end;
+    uint32_t engine, tag;
+};
+
+struct Sim {
+    VerilatedContext context;
+    std::unique_ptr<Front> front{new_front(&context)};
+    Memory mem;
+    const uint8_t* is_active;
+    const uint64_t* is_tag;
+
+    std::vector<Event> events;
+    uint64_t event_count = 0, starts[kEngines] = {}, tags = 0;
+    unsigned active = 0;
+    bool record = false;
+
+    explicit Sim(uint64_t bytes) : mem(bytes) {
+        is_active = static_cast<const uint8_t*>(find("", "sts_active")->datap());
+        is_tag = static_cast<const uint64_t*>(find("", "sts_tag")->datap());
+    }
+
+    // A variable of the module at `place` below the engine; visible.vlt names those that can be found.
+    const VerilatedVar* find(const std::string& place, const char* name) {
+        const VerilatedScope* scope = context.scopeFind((std::string("TOP.") + front->engine() + place).c_str());
+        return scope ? scope->varFind(name) : nullptr;
+    }
+
+    void trace() {
+        const unsigned is = *is_active;
+        const uint64_t tag = *is_tag;
+        if (is == active && tag == tags) return;
+        for (unsigned e = 0; e < kEngines; ++e) {
+            const unsigned was_tag = tags >> (e * kTagBits) & ((1 << kTagBits) - 1), now_tag = tag >> (e * kTagBits) & ((1 << kTagBits) - 1);
+            const bool was_on = active >> e & 1, is_on = is >> e & 1;
+            if (was_on && (!is_on || was_tag != now_tag)) {
+                events[event_count++ % events.size()] = Event{starts[e], mem.now, e, was_tag};
+                starts[e] = mem.now;
+            }
+            if (is_on && !was_on) starts[e] = mem.now;
+        }
+        active = is, tags = tag;
+    }
+
+    void cycle() {
+        front->drive(mem);
+        front->clock(false);
+        front->sample(mem);
+        front->clock(true);
+        ++mem.now;
+        if (record) trace();
+    }
+
+    void access(bool write, unsigned addr, unsigned value) {
+        front->begin(write, addr, value);
+        for (unsigned i = 0; i < kPatience; ++i) {
+            cycle();
+            if (front->done()) return;
+        }
+        mem.fail(kRegister, addr);
+    }
+
+    void reset(unsigned cycles) {
+        front->reset(true);
+        for (unsigned i = 0; i < cycles; ++i) cycle();
+        front->reset(false);
+        mem.reset();
+        cycle();
+    }
+};
+
+}  // namespace
+
+extern "C" {
+
+Sim* gc_new(uint64_t dram_bytes) {
+    Sim* s = new Sim(dram_bytes);
+    if (s->mem.dram) return s;
+    delete s;
+    return nullptr;
+}
+void gc_free(Sim* s) { delete s; }
+const char* gc_name(Sim* s) { return s->front->name(); }
+unsigned gc_beat_bytes() { return kBeat; }
+uint8_t* gc_dram(Sim* s) { return s->mem.dram; }
+
+void gc_memory(Sim* s, unsigned bytes_per_cycle, unsigned latency, unsigned jitter, unsigned outstanding, unsigned stall_limit, uint64_t seed) {
+    Memory& mem = s->mem;
+    mem.bytes_per_cycle = bytes_per_cycle;
+    mem.latency = latency;
+    mem.jitter = jitter;
+    mem.outstanding = outstanding;
+    mem.stall_limit = stall_limit;
+    mem.random = seed * 0x9E3779B97F4A7C15u | 1;
+    mem.credit_cap = kBeat + bytes_per_cycle - std::gcd(kBeat, bytes_per_cycle);
+}
+
+// One error response to come: after so many good bursts, write or read.
+void gc_fault(Sim* s, bool write, uint64_t after, unsigned resp) { (write ? s->mem.write_fault : s->mem.read_fault) = {after, resp}; }
+
+// Bursts without their last beat or response.
+unsigned gc_outstanding(Sim* s) { return s->mem.reads.count + s->mem.writes.count; }
+
+void gc_reset(Sim* s, unsigned cycles) { s->reset(cycles); }
+
+void gc_write32(Sim* s, unsigned addr, unsigned value) { s->access(true, addr, value); }
+
+unsigned gc_read32(Sim* s, unsigned addr) {
+    s->access(false, addr, 0);
+    return s->front->value;
+}
+
+int gc_run(Sim* s, uint64_t cycles) {
+    const uint64_t end = s->mem.now + cycles;
+    while (s->mem.rule == kNone) {
+        if (s->front->irq()) return kIrq;
+        if (s->mem.now == end) return kLimit;
+        s->cycle();
+    }
+    return kError;
+}
+
+// Room for `capacity` events, the oldest are overwritten; 0 switches the recording off.
+void gc_record(Sim* s, unsigned capacity) {
+    s->events.assign(capacity, Event{});
+    s->event_count = 0;
+    s->record = capacity != 0;
+    s->active = 0;
+    s->tags = 0;
+    if (s->record) s->trace();
+}
+
+uint64_t gc_event_count(Sim* s) { return s->event_count; }
+const Event* gc_events(Sim* s) { return s->events.data(); }
+
+// 0 cycles, 1 read beats, 2 write beats, 3 broken rule, 4 its address (or cycle), 5 active engines, 6 their tags
+uint64_t gc_figure(Sim* s, unsigned which) {
+    const Memory& mem = s->mem;
+    const uint64_t figures[] = {mem.now, mem.read_beats, mem.write_beats, mem.rule, mem.rule_place, *s->is_active, *s->is_tag};
+    return figures[which];
+}
+
+// Words first.. of the memory in a ram_sdp, named by its place below the engine, each in 64 bits; false when there is no such memory.
+bool gc_words(Sim* s, const char* place, uint64_t first, uint64_t count, uint64_t* to) {
+    const VerilatedVar* memory = s->find(std::string(".") + place, "memory");
+    if (!memory || memory->entSize() > sizeof *to || first + count > static_cast<uint64_t>(memory->elements(1))) return false;
+    const uint8_t* words = static_cast<const uint8_t*>(memory->datap()) + first * memory->entSize();
+    for (uint64_t i = 0; i < count; ++i) to[i] = 0, std::memcpy(&to[i], words + i * memory->entSize(), memory->entSize());
+    return true;
+}
+
+}  // extern "C"
