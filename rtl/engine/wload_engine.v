@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executes LOADW: rows of COLS weights from DRAM into consecutive rows of the weight buffer, each rotated by its inner index
 // modulo COLS (doc/instructions.md). One row per cycle at most; the memory port sets the pace. s_instruction is stable from `start` to
-// m_done, the cycle of the last row.
+// m_done, the cycle of the last row. m_bad pulses a cycle after it is seen that n_words, n_outer x n_inner and the beats do not agree.
 `default_nettype none
 
 module wload_engine #(
@@ -17,6 +17,7 @@ module wload_engine #(
     input  wire [1023:0]       s_instruction,
     input  wire [4*ADDR_W-1:0] cfg_base,
     output wire                m_done,
+    output reg                 m_bad,
     output wire                m_rreq_valid,
     input  wire                m_rreq_ready,
     output wire [ADDR_W-1:0]   m_rreq_addr,
@@ -32,13 +33,17 @@ module wload_engine #(
     wire        last;
     wire [31:0] index;
     reg  [15:0] row_q;
+    wire        last_word;
+    wire        reader_bad;
+    wire        reader_sts_open_unused;
 
     word_reader #(.LANES(COLS), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_reader (
         .clk(clk), .rst(rst), .start(start), .s_instruction(s_instruction),
         .cfg_addr(s_instruction[3*16 +: 48]), .cfg_base(cfg_base),
         .m_rreq_valid(m_rreq_valid), .m_rreq_ready(m_rreq_ready), .m_rreq_addr(m_rreq_addr), .m_rreq_len(m_rreq_len),
         .s_rdat_valid(s_rdat_valid), .s_rdat_data(s_rdat_data), .s_rdat_last(s_rdat_last),
-        .m_valid(m_wr_valid), .m_ready(1'b1), .m_data(m_wr_data)
+        .m_valid(m_wr_valid), .m_ready(1'b1), .m_data(m_wr_data),
+        .m_last(last_word), .sts_open(reader_sts_open_unused), .sts_bad(reader_bad)
     );
 
     wire [1:0] loops_advance_unused;
@@ -50,15 +55,18 @@ module wload_engine #(
         .start(start), .step(m_wr_valid), .advance(loops_advance_unused), .restart(loops_restart_unused), .at_first(loops_at_first_unused), .at_last(loops_at_last_unused), .last(last), .index(index)
     );
 
-    always @(posedge clk)
+    always @(posedge clk) begin
         if (start)           row_q <= s_instruction[18*16 +: 16];
         else if (m_wr_valid) row_q <= row_q + 16'd1;
+        m_bad <= reader_bad || (m_wr_valid && last != last_word);
+        if (rst) m_bad <= 1'b0;
+    end
 
     assign m_wr_addr = row_q;
     assign m_wr_rot  = index[16 +: COLS_LOG];
     assign m_done    = m_wr_valid && last;
 
-    wire _unused = &{1'b0, index, loops_advance_unused, loops_restart_unused, loops_at_first_unused, loops_at_last_unused};
+    wire _unused = &{1'b0, index, reader_sts_open_unused, loops_advance_unused, loops_restart_unused, loops_at_first_unused, loops_at_last_unused};
 endmodule
 
 `default_nettype wire
