@@ -123,7 +123,7 @@ module update_engine #(
             word_writer #(.LANES(COLS), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_writer (
                 .clk(clk), .rst(rst), .start(start && (s == 0 || momentum)), .s_instruction(contiguous),
                 .cfg_addr(addr[s*48 +: 48]), .cfg_base(cfg_base),
-                .s_valid(out_take), .s_ready(out_ready[s]),
+                .s_valid(out_take && (s == 0 || momentum)), .s_ready(out_ready[s]),
                 .s_data(out_data[s*COLS*DW +: COLS*DW]), .m_done(writer_done[s]),
                 .m_last(writer_m_last_unused[s]), .sts_open(writer_sts_open_unused[s]), .sts_bad(writer_bad[s]),
                 .m_wreq_valid(m_wreq_valid[s]), .m_wreq_ready(m_wreq_ready[s]),

@@ -37,7 +37,9 @@ enum Rule {
     kLast = 5,
     kReadDropped = 6,
     kWriteDropped = 7,
-    kDataDropped = 8
+    kDataDropped = 8,
+    kReadForbidden = 9,
+    kWriteForbidden = 10
 };
 
 struct Event {
@@ -86,6 +88,7 @@ struct Sim {
 
     unsigned rule = kNone;
     uint64_t rule_addr = 0;
+    std::vector<uint8_t> rights;  // of each 4 KiB page, 1 read, 2 write; empty: everything is allowed
     bool held_read = false, held_write = false, held_data = false;
 
     std::vector<Event> events;
@@ -118,6 +121,7 @@ struct Sim {
         if (addr % kBeat) return fail(kAlignment, addr), false;
         if (addr / 4096 != (addr + beats * kBeat - 1) / 4096) return fail(kBorder, addr), false;
         if (addr > dram_bytes || dram_bytes - addr < static_cast<uint64_t>(beats) * kBeat) return fail(range, addr), false;
+        if (!rights.empty() && !(rights[addr / 4096] & range)) return fail(range == kReadRange ? kReadForbidden : kWriteForbidden, addr), false;
         return true;
     }
 
@@ -259,6 +263,12 @@ void gc_memory(Sim* s, unsigned bytes_per_cycle, unsigned latency, unsigned outs
 
 // One error response to come: after so many good bursts, write or read.
 void gc_fault(Sim* s, bool write, uint64_t after, unsigned resp) { (write ? s->write_fault : s->read_fault) = {after, resp}; }
+
+// Rights of every page, or none to allow everything: a burst without the right is a broken rule.
+void gc_rights(Sim* s, const uint8_t* rights) {
+    s->rights.clear();
+    if (rights) s->rights.assign(rights, rights + s->dram_bytes / 4096);
+}
 
 // Bursts without their last beat or response.
 unsigned gc_outstanding(Sim* s) { return s->reads.count + s->writes.count; }
