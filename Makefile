@@ -7,7 +7,7 @@ VENV   := build/venv
 PY     := $(VENV)/bin/python
 READY  := build/.ready
 
-.PHONY: demo test lint formal synth mutate bench package clean setup
+.PHONY: demo test lint formal synth mutate fuzz bench package clean setup
 .DEFAULT_GOAL := test
 
 setup: $(READY)
@@ -33,6 +33,9 @@ synth: $(READY)
 
 mutate: $(READY)
 	$(PY) ci/mutate
+
+fuzz: $(READY)
+	$(PY) ci/fuzz
 
 bench: $(READY)
 	$(PY) -m gradcore bench digits

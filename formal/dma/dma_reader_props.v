@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // dma_reader, MEM_W 64, DEPTH 4, bursts of at most 4 beats: the rules of requests; no more beats asked for than there is room, so read data
-// are never refused; a burst is not held back when nothing is under way; the stream's rule. Assumed: data only for requested beats. The order of
-// the words is stream_fifo's.
+// are never refused; a burst is not held back when nothing is under way; sts_drained exactly when no beat is under way or to come; the stream's
+// rule. Assumed: data only for requested beats. The order of the words is stream_fifo's.
 `default_nettype none
 
 module dma_reader_props (
@@ -25,13 +25,14 @@ module dma_reader_props (
     wire [7:0]  rreq_len;
     wire        m_valid;
     wire [63:0] m_data;
+    wire        drained;
     wire        started;
 
     dma_reader #(.ADDR_W(33), .MEM_W(64), .DEPTH(4), .MAX_BURST(4)) u_dut (
         .clk(clk), .rst(rst), .s_valid(s_valid), .s_ready(s_ready), .s_addr(s_addr), .s_run_beats(s_run_beats),
         .s_n1(s_n1), .s_stride1(s_stride1), .s_n2(s_n2), .s_stride2(s_stride2),
         .m_rreq_valid(rreq_valid), .m_rreq_ready(rreq_ready), .m_rreq_addr(rreq_addr), .m_rreq_len(rreq_len),
-        .s_rdat_valid(rdat_valid), .s_rdat_data(rdat_data), .m_valid(m_valid), .m_ready(m_ready), .m_data(m_data)
+        .s_rdat_valid(rdat_valid), .s_rdat_data(rdat_data), .m_valid(m_valid), .m_ready(m_ready), .m_data(m_data), .sts_drained(drained)
     );
     first_reset u_reset (.clk(clk), .rst(rst), .started(started));
     request_rules u_request (
@@ -72,6 +73,7 @@ module dma_reader_props (
         assert (rreq_valid == (\u_dut.burst_valid && owed_q + inside_q + rreq_len < 10'd4));
         assert ((\u_dut.burst_valid && \u_dut.burst_ready ) == (rreq_valid && rreq_ready));
         assert (owed_q <= 10'd4 && inside_q == \u_dut.u_beats.level_q && \u_dut.free_q == 10'd4 - owed_q - inside_q);
+        assert (drained == (s_ready && !\u_dut.burst_valid && owed_q == 10'd0 && inside_q == 10'd0));
         cover (inside_q == 10'd4 && m_ready);
         cover (owed_q == 10'd2 && inside_q == 10'd2 && rdat_valid);
     end

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // dma_writer, MEM_W 64, DEPTH 4, bursts of at most 4 beats: the native port's rules of a requester; a burst is only asked for once all its beats are
 // inside, and they leave without a pause of 3 cycles; m_done once for each descriptor, within 2 cycles after its last response and never before; the
-// next descriptor is not taken earlier. Assumed: responses only for bursts whose beats have been taken, fewer than 65000 of them missing. The
+// next descriptor is not taken earlier; sts_empty and sts_starved as said. Assumed: responses only for bursts whose beats have been taken, fewer than 65000 of them missing. The
 // order of the words is stream_fifo's.
 `default_nettype none
 
@@ -25,6 +25,8 @@ module dma_writer_props (
     wire        s_desc_ready;
     wire        s_ready;
     wire        done;
+    wire        starved;
+    wire        empty;
     wire        wreq_valid;
     wire [32:0] wreq_addr;
     wire [7:0]  wreq_len;
@@ -36,7 +38,7 @@ module dma_writer_props (
     dma_writer #(.ADDR_W(33), .MEM_W(64), .DEPTH(4), .MAX_BURST(4)) u_dut (
         .clk(clk), .rst(rst), .s_desc_valid(s_desc_valid), .s_desc_ready(s_desc_ready), .s_addr(s_addr), .s_run_beats(s_run_beats),
         .s_n1(s_n1), .s_stride1(s_stride1), .s_n2(s_n2), .s_stride2(s_stride2),
-        .s_valid(s_valid), .s_ready(s_ready), .s_data(s_data), .s_strb(s_strb), .m_done(done),
+        .s_valid(s_valid), .s_ready(s_ready), .s_data(s_data), .s_strb(s_strb), .m_done(done), .sts_starved(starved), .sts_empty(empty),
         .m_wreq_valid(wreq_valid), .m_wreq_ready(wreq_ready), .m_wreq_addr(wreq_addr), .m_wreq_len(wreq_len),
         .m_wdat_valid(wdat_valid), .m_wdat_ready(wdat_ready), .m_wdat_data(word[63:0]), .m_wdat_strb(word[71:64]),
         .m_wdat_last(wdat_last), .s_wrsp_valid(wrsp_valid)
@@ -104,6 +106,7 @@ module dma_writer_props (
         assert (pause_q < 2'd3 && late_q < 2'd2);
         if (done) assert (owed_q && answered);
         if (s_desc_ready) assert (!owed_q || done);
+        assert (empty == (inside_q == 10'd0) && starved == (\u_dut.burst_valid && writes == 2'd0 && inside_q <= wreq_len));
         // The same in both.
         assert (inside_q == \u_dut.level && \u_dut.waiting_q == unanswered + writes);
         assert (\u_dut.data_q == (writes != 0) && (writes == 0 || \u_dut.beats_q == left + 9'd1));

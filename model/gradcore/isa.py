@@ -92,7 +92,7 @@ FIELDS = {
         "momentum": Field(2, 0, 1), "rounding": Field(2, 1, 2), "resident": Field(2, 3, 1), "base_sel": Field(2, 8, 2),
         "addr": Field(3, 0, 48), "run_beats": Field(6, 0, 32), "momentum_addr": Field(8, 0, 48),
         **_halves(11, "wgt_base", "wgt_inner"), "base": Field(18), "shift_g": Field(19, 0, 6), "shift_v": Field(19, 6, 5), "shift_w": Field(19, 11, 4),
-        "lr_m": Field(20), "beta_m": Field(21), "rnd_tag": Field(22), "key": Field(23, 0, 32), "n_words": Field(25, 0, 32),
+        "lr_m": Field(20, 0, 15), "beta_m": Field(21, 0, 15), "rnd_tag": Field(22), "key": Field(23, 0, 32), "n_words": Field(25, 0, 32),
     },
 }  # fmt: skip
 # STORE has no up-sampling: the positions stay free.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads strided transfers from the native memory port into a stream of beats. A burst is only requested when the FIFO has room for
 // all of it, so read data are never refused; while DEPTH - MAX_BURST covers the memory's latency, the stream runs at one beat per
-// cycle. Descriptors follow each other without waiting for data. Rules of the transfer: dma_bursts; of the port: doc/streams.md.
+// cycle. Descriptors follow each other without waiting for data; sts_drained says that every beat of all of them has been taken. Rules of the transfer: dma_bursts; of the port: doc/streams.md.
 `default_nettype none
 
 module dma_reader #(
@@ -28,7 +28,8 @@ module dma_reader #(
     input  wire [MEM_W-1:0]  s_rdat_data,
     output wire              m_valid,
     input  wire              m_ready,
-    output wire [MEM_W-1:0]  m_data
+    output wire [MEM_W-1:0]  m_data,
+    output wire              sts_drained
 );
     localparam [9:0] FULL = DEPTH[9:0];
 
@@ -57,6 +58,7 @@ module dma_reader #(
     );
     assign m_rreq_valid = burst_valid && room;
     assign burst_ready  = m_rreq_ready && room;
+    assign sts_drained  = s_ready && !burst_valid && free_q == FULL;
 
     always @(posedge clk) begin
         free_q <= free_q - (request ? {1'b0, beats} : 10'd0) + {9'd0, pop};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a stream of beats to strided transfers on the native memory port. A burst is only requested once all its beats are in the
 // FIFO, so a slow source never holds the port. m_done pulses when the memory has confirmed the last burst of a descriptor
-// (a transfer of nothing: the cycle after it was taken); the next descriptor is taken after that. Rules of the transfer: dma_bursts.
+// (a transfer of nothing: the cycle after it was taken); the next descriptor is taken after that. sts_starved: a burst lacks beats;
+// sts_empty: none are inside. Rules of the transfer: dma_bursts.
 `default_nettype none
 
 module dma_writer #(
@@ -25,6 +26,8 @@ module dma_writer #(
     input  wire [MEM_W-1:0]   s_data,
     input  wire [MEM_W/8-1:0] s_strb,
     output reg                m_done,
+    output wire               sts_starved,
+    output wire               sts_empty,
     output wire               m_wreq_valid,
     input  wire               m_wreq_ready,
     output wire [ADDR_W-1:0]  m_wreq_addr,
@@ -65,6 +68,8 @@ module dma_writer #(
     wire          beat    = m_wdat_valid && m_wdat_ready;
 
     assign s_desc_ready = !open_q && bursts_ready;
+    assign sts_starved  = burst_valid && !ready && !data_q;
+    assign sts_empty    = ~(|level);
 
     dma_bursts #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .MAX_BURST(MAX_BURST)) u_bursts (
         .clk(clk), .rst(rst), .s_valid(s_desc_valid && !open_q), .s_ready(bursts_ready), .s_addr(s_addr), .s_run_beats(s_run_beats),

@@ -47,6 +47,7 @@ module control #(
     output wire [4:0]          m_start,
     output wire [5*1024-1:0]   m_instruction,
     input  wire [4:0]          s_done,
+    input  wire [3:0]          s_mismatch,         // load, wload, store, update: lengths do not agree; at most a cycle after s_done
     input  wire                s_compute_room,
     input  wire                s_read,             // compute has read its operands
     input  wire [4:0]          s_read_signal,
@@ -125,11 +126,13 @@ module control #(
     // The fields of a transfer that word_reader looks at.
     wire [1023:0] transfer  = {{(1024-27*16){1'b0}}, 8'd0, prog_length, {11*16{1'b0}}, 32'd0, 16'd1, 32'd0, 16'd1, beats, prog_addr, 48'd0};
 
+    wire [2:0]    fetch_unused;
     word_reader #(.LANES(64), .DW(16), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_fetch (
         .clk(clk), .rst(core_reset), .start(start), .s_instruction(transfer), .cfg_addr(prog_addr), .cfg_base({(4*ADDR_W){1'b0}}),
         .m_rreq_valid(m_rreq_valid), .m_rreq_ready(m_rreq_ready), .m_rreq_addr(m_rreq_addr), .m_rreq_len(m_rreq_len),
         .s_rdat_valid(s_rdat_valid), .s_rdat_data(s_rdat_data), .s_rdat_last(s_rdat_last),
-        .m_valid(word_valid), .m_ready(word_ready), .m_data(word_data)
+        .m_valid(word_valid), .m_ready(word_ready), .m_data(word_data),
+        .m_last(fetch_unused[0]), .sts_open(fetch_unused[1]), .sts_bad(fetch_unused[2])
     );
 
     wire [ENGINES-1:0] queue_valid;
@@ -150,6 +153,7 @@ module control #(
     wire [ENGINES-1:0]           idle;
     wire [ENGINES-1:0]           busy;
     wire [ENGINES-1:0]           waiting;
+    wire [ENGINES-1:0]           mismatch = {s_mismatch[3:2], 1'b0, s_mismatch[1:0]};
     wire [ENGINES*24-1:0]        indices;     // of the instruction at work, else of the one that waits
 
     genvar e;
@@ -174,7 +178,7 @@ module control #(
                 .sts_active(sts_active[e]), .sts_busy(busy[e]), .sts_waits(waits[e*PRODUCERS +: PRODUCERS]), .sts_idle(idle[e])
             );
             assign waiting[e] = |waits[e*PRODUCERS +: PRODUCERS];
-            assign indices[e*24 +: 24] = sts_active[e] ? active_index : head[1047:1024];
+            assign indices[e*24 +: 24] = (sts_active[e] || mismatch[e]) ? active_index : head[1047:1024];
         end
     endgenerate
 
@@ -188,7 +192,7 @@ module control #(
 
     // Loaded words pass the write pipelines of the buffers before anybody may read them.
     wire [9:0] signal_loaded;
-    delay_line #(.W(10), .CYCLES(8)) u_loaded (.clk(clk), .clear(core_reset), .s_data({signal_wload, signal_load}), .m_data(signal_loaded));
+    delay_line #(.W(10), .CYCLES(8)) u_loaded (.clk(clk), .clear(core_reset || start), .s_data({signal_wload, signal_load}), .m_data(signal_loaded));
 
     wire tokens_sts_overflow_unused;
     token_matrix #(.PRODUCERS(PRODUCERS), .CONSUMERS(ENGINES)) u_tokens (
@@ -210,7 +214,7 @@ module control #(
     always @(posedge clk) progress_q <= s_read_beat || s_write_beat || s_step || |m_start || |s_done || |(queue_valid & queue_ready);
 
     supervisor #(.ADDR_W(ADDR_W)) u_supervisor (
-        .clk(clk), .rst(rst), .start(start), .s_finished(finished), .s_stop(stop), .cfg_watchdog(watchdog), .s_progress(progress_q),
+        .clk(clk), .rst(rst), .start(start), .s_finished(finished), .s_stop(stop), .cfg_watchdog(watchdog), .s_progress(progress_q), .s_mismatch(mismatch),
         .s_refused(refused), .s_refused_code(refused_code), .s_next(next), .s_active(sts_active), .s_waiting(waiting), .s_draining(|open_q),
         .s_index(indices), .s_fault(s_fault), .s_quiet(s_quiet), .m_abort(m_abort), .core_rst(core_rst), .m_done(done), .m_failed(failed),
         .sts_running(running), .sts_code(code), .sts_index(index), .sts_addr(error_addr)
@@ -230,7 +234,7 @@ module control #(
         .s_read(s_reg_read && |s_reg_addr[11:8]), .s_high(s_reg_addr[2]), .s_index({~s_reg_addr[8], s_reg_addr[7:3]}), .m_data(counter_data)
     );
 
-    wire _unused = &{1'b0, tokens_sts_overflow_unused};
+    wire _unused = &{1'b0, fetch_unused, tokens_sts_overflow_unused};
 endmodule
 
 `default_nettype wire

@@ -2,7 +2,7 @@
 // Executes LOAD: vectors from DRAM into an operand buffer or the gate buffer, with up-sampling and scaling by gate vectors on
 // the way (doc/instructions.md). One vector per cycle at most; the memory port sets the pace. Writes wait for m_wr_ready, gate reads for
 // m_gate_ready; gate vectors come back in order after any time, and room for them is reserved. s_instruction is stable from `start` to m_done, which
-// comes when the last write has been taken.
+// comes when the last write has been taken. m_bad pulses a cycle after it is seen that n_words, the loop counts and the beats do not agree.
 `default_nettype none
 
 module load_engine #(
@@ -18,6 +18,7 @@ module load_engine #(
     input  wire [1023:0]           s_instruction,
     input  wire [4*ADDR_W-1:0]     cfg_base,
     output wire                    m_done,
+    output reg                     m_bad,
     // memory, read side
     output wire                    m_rreq_valid,
     input  wire                    m_rreq_ready,
@@ -54,12 +55,16 @@ module load_engine #(
     wire                vec_valid;
     wire                vec_ready;
     wire [LANES*DW-1:0] vec_data;
+    wire                vec_open;
+    wire                reader_bad;
+    wire                reader_m_last_unused;
     word_reader #(.LANES(LANES), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_reader (
         .clk(clk), .rst(rst), .start(start), .s_instruction(s_instruction),
         .cfg_addr(s_instruction[3*16 +: 48]), .cfg_base(cfg_base),
         .m_rreq_valid(m_rreq_valid), .m_rreq_ready(m_rreq_ready), .m_rreq_addr(m_rreq_addr), .m_rreq_len(m_rreq_len),
         .s_rdat_valid(s_rdat_valid), .s_rdat_data(s_rdat_data), .s_rdat_last(s_rdat_last),
-        .m_valid(vec_valid), .m_ready(vec_ready), .m_data(vec_data)
+        .m_valid(vec_valid), .m_ready(vec_ready), .m_data(vec_data),
+        .m_last(reader_m_last_unused), .sts_open(vec_open), .sts_bad(reader_bad)
     );
 
     // Gate vectors of the words to come; credits keep room for all that were asked for.
@@ -105,6 +110,7 @@ module load_engine #(
 
     // Up-sampling and scaling, joined with the place of each word.
     wire                up_valid;
+    wire                up_full;
     wire                place_valid;
     wire                place_last;
     wire [19:0]         place_addr;
@@ -116,7 +122,7 @@ module load_engine #(
         .clk(clk), .rst(rst), .cfg_upsample(upsample), .cfg_scale(scale), .cfg_pool_bit(h2[7:6]),
         .s_valid(vec_valid), .s_ready(vec_ready), .s_data(vec_data),
         .s_gate_valid(gate_valid), .s_gate_ready(gate_ready), .s_gate(gate_data),
-        .m_valid(up_valid), .m_ready(place_valid && m_wr_ready), .m_data(m_wr_data)
+        .m_valid(up_valid), .m_ready(place_valid && m_wr_ready), .m_data(m_wr_data), .sts_full(up_full)
     );
 
     vector_walker u_walker (
@@ -141,7 +147,13 @@ module load_engine #(
     assign m_wr_buffer = h2[1:0];
     assign m_done      = m_wr_valid && m_wr_ready && place_last;
 
-    wire _unused = &{1'b0, h2[15:8], gate_walker_m_last_unused, gates_s_ready_unused, gates_sts_level_unused};
+    // Every word has its place and every place its word.
+    always @(posedge clk) begin
+        m_bad <= reader_bad || (m_done && (vec_open || up_full)) || (place_valid && !vec_open && !up_valid);
+        if (rst) m_bad <= 1'b0;
+    end
+
+    wire _unused = &{1'b0, h2[15:8], reader_m_last_unused, gate_walker_m_last_unused, gates_s_ready_unused, gates_sts_level_unused};
 endmodule
 
 `default_nettype wire

@@ -22,12 +22,14 @@ module row_reader #(
     input  wire [WIDTH-1:0]        s_data,
     output wire                    m_valid,
     input  wire                    m_ready,
+    output wire                    m_last,     // the row is the last one
     output wire [WIDTH-1:0]        m_data
 );
     localparam CREDIT = 16;
 
     reg         ask_q;
-    reg  [31:0] left_q;
+    reg  [31:0] left_q;      // to be asked for
+    reg  [31:0] due_q;       // to be taken
     reg  [15:0] inner_q;
     reg  [4:0]  credit_q;
     wire        ask  = m_ask_valid && m_ask_ready;
@@ -35,6 +37,7 @@ module row_reader #(
 
     assign m_ask_valid = ask_q && |credit_q;
     assign m_inner     = inner_q[$clog2(COLS)-1:0];
+    assign m_last      = due_q == 32'd1;
 
     always @(posedge clk) begin
         if (start) begin
@@ -48,6 +51,8 @@ module row_reader #(
             m_addr  <= m_addr + 16'd1;
             inner_q <= inner_q + 16'd1 == cfg_inner ? 16'd0 : inner_q + 16'd1;
         end
+        if (start)     due_q <= cfg_rows;
+        else if (used) due_q <= due_q - 32'd1;
         if (ask && !used)      credit_q <= credit_q - 5'd1;
         else if (used && !ask) credit_q <= credit_q + 5'd1;
         if (rst) begin

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executes STORE: vectors of an operand buffer to DRAM in storage order (doc/instructions.md). Asks for one vector per
 // cycle whenever m_rd_ready grants the buffer's read port and room is reserved; vectors come back in order after any time.
-// s_instruction is stable from `start` to m_done, which comes when the memory has confirmed the last burst.
+// s_instruction is stable from `start` to m_done, which comes when the memory has confirmed the last burst. m_bad pulses a cycle after it
+// is seen that n_words, the loop counts and the beats do not agree.
 `default_nettype none
 
 module store_engine #(
@@ -17,6 +18,7 @@ module store_engine #(
     input  wire [1023:0]           s_instruction,
     input  wire [4*ADDR_W-1:0]     cfg_base,
     output wire                    m_done,
+    output reg                     m_bad,
     // operand buffers, read side
     output wire                    m_rd_valid,
     input  wire                    m_rd_ready,
@@ -39,6 +41,7 @@ module store_engine #(
 );
     localparam LANES  = GRID*GRID;
     localparam CREDIT = 16;
+    localparam [4:0] ALL_BACK = CREDIT;
 
     wire        walk_valid;
     wire        walk_last;
@@ -70,11 +73,18 @@ module store_engine #(
     assign m_rd_buffer = s_instruction[2*16];
     assign m_hold      = m_rd_valid && !m_rd_ready && s_instruction[2*16+10];
 
-    // One credit per free place of the FIFO that catches the vectors.
+    // One credit per free place of the FIFO that catches the vectors. The last word is the last vector of the walk.
+    wire last_word;
+    wire word_open;
+    wire writer_bad;
     always @(posedge clk) begin
         if (ask && !used)      credit_q <= credit_q - 5'd1;
         else if (used && !ask) credit_q <= credit_q + 5'd1;
-        if (rst) credit_q <= CREDIT;
+        m_bad <= writer_bad || (used && last_word && (walk_valid || credit_q != ALL_BACK - 5'd1)) || (word_open && !walk_valid && credit_q == ALL_BACK);
+        if (rst) begin
+            credit_q <= CREDIT;
+            m_bad    <= 1'b0;
+        end
     end
 
     wire words_s_ready_unused;
@@ -89,6 +99,7 @@ module store_engine #(
         .clk(clk), .rst(rst), .start(start), .s_instruction(s_instruction),
         .cfg_addr(s_instruction[3*16 +: 48]), .cfg_base(cfg_base),
         .s_valid(word_valid), .s_ready(word_ready), .s_data(word_data), .m_done(m_done),
+        .m_last(last_word), .sts_open(word_open), .sts_bad(writer_bad),
         .m_wreq_valid(m_wreq_valid), .m_wreq_ready(m_wreq_ready), .m_wreq_addr(m_wreq_addr), .m_wreq_len(m_wreq_len),
         .m_wdat_valid(m_wdat_valid), .m_wdat_ready(m_wdat_ready), .m_wdat_data(m_wdat_data), .m_wdat_strb(m_wdat_strb),
         .m_wdat_last(m_wdat_last), .s_wrsp_valid(s_wrsp_valid)

@@ -14,6 +14,7 @@ module supervisor #(
     input  wire              s_stop,             // asked for by the host
     input  wire [31:0]       cfg_watchdog,       // cycles without progress, 0: any number
     input  wire              s_progress,
+    input  wire [4:0]        s_mismatch,         // pulses of the engines: lengths of a transfer that do not agree
     input  wire              s_refused,          // by dispatch, as long as it lasts
     input  wire [7:0]        s_refused_code,
     input  wire [23:0]       s_next,             // number of the instruction that dispatch is at
@@ -32,10 +33,11 @@ module supervisor #(
     output reg  [23:0]       sts_index,
     output reg  [ADDR_W-1:0] sts_addr
 );
-    localparam [7:0]  DEADLOCK = 8'd4;
-    localparam [7:0]  WATCHDOG = 8'd5;
-    localparam [7:0]  STOPPED  = 8'd6;
-    localparam [31:0] SETTLED  = 32'd255;        // more cycles than anything inside takes without a sign of progress
+    localparam [7:0]  MALFORMED = 8'd3;
+    localparam [7:0]  DEADLOCK  = 8'd4;
+    localparam [7:0]  WATCHDOG  = 8'd5;
+    localparam [7:0]  STOPPED   = 8'd6;
+    localparam [31:0] SETTLED   = 32'd255;       // more cycles than anything inside takes without a sign of progress
 
     reg        abort_q;
     reg [2:0]  clear_q;      // cycles of core_rst still to come
@@ -50,13 +52,13 @@ module supervisor #(
 
     wire deadlock = still_q == SETTLED && ~(|s_active) && !s_draining && |s_waiting && s_quiet;
     wire expired  = |cfg_watchdog && still_q == cfg_watchdog;
-    wire error    = sts_running && !abort_q && (bus_error || s_refused || s_stop || deadlock || expired);
+    wire error    = sts_running && !abort_q && (bus_error || |s_mismatch || s_refused || s_stop || deadlock || expired);
 
     // The engine that an error belongs to, one-hot; none: dispatch.
-    wire [4:0] lost     = |s_active ? s_active : s_waiting;
+    wire [4:0] lost     = |s_mismatch ? s_mismatch : |s_active ? s_active : s_waiting;
     wire [4:0] first    = lost & (~lost + 5'd1);
     wire [4:0] bus      = bus_writes ? {|bus_client[2:1], bus_client[0], 3'b000} : {|bus_client[4:3], 2'b00, bus_client[2:1]};
-    wire [4:0] culprit  = bus_error ? bus : (s_refused || s_stop) ? 5'd0 : first;
+    wire [4:0] culprit  = bus_error ? bus : (~(|s_mismatch) && (s_refused || s_stop)) ? 5'd0 : first;
     wire [23:0] index;
     one_hot_mux #(.N(6), .W(24)) u_index (.s_select({~(|culprit), culprit}), .s_data({s_next, s_index}), .m_data(index));
 
@@ -76,7 +78,7 @@ module supervisor #(
             sts_index <= 24'd0;
             sts_addr  <= {ADDR_W{1'b0}};
         end else if (error) begin
-            sts_code  <= bus_error ? bus_code : s_refused ? s_refused_code : s_stop ? STOPPED : deadlock ? DEADLOCK : WATCHDOG;
+            sts_code  <= bus_error ? bus_code : |s_mismatch ? MALFORMED : s_refused ? s_refused_code : s_stop ? STOPPED : deadlock ? DEADLOCK : WATCHDOG;
             sts_index <= index;
             sts_addr  <= bus_error ? bus_addr : {ADDR_W{1'b0}};
         end

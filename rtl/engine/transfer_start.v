@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Begins a DRAM transfer: adds the selected base to the address, offers the descriptor until it is taken, and counts the words so that
-// m_last marks the transfer's last one. The descriptor is offered from the second cycle after `start`.
+// Begins a DRAM transfer: adds the selected base to the address, offers the descriptor until it is taken, and counts the words: m_open
+// while there are words to come, m_last for the last one. The descriptor is offered from the second cycle after `start`.
 `default_nettype none
 
 module transfer_start #(
@@ -17,10 +17,12 @@ module transfer_start #(
     input  wire                m_ready,
     output reg  [ADDR_W-1:0]   m_addr,
     input  wire                s_word,     // a word has passed
+    output wire                m_open,
     output wire                m_last
 );
     reg [31:0] left_q;
 
+    assign m_open = |left_q;
     assign m_last = left_q == 32'd1;
 
     always @(posedge clk) begin
@@ -29,7 +31,10 @@ module transfer_start #(
         else if (m_ready) m_valid <= 1'b0;
         if (start)       left_q <= cfg_words;
         else if (s_word) left_q <= left_q - 32'd1;
-        if (rst) m_valid <= 1'b0;
+        if (rst) begin
+            m_valid <= 1'b0;
+            left_q  <= 32'd0;
+        end
     end
 
     generate

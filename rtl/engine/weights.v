@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The weight buffer and the engine that executes LOADW: rows of COLS weights from DRAM into consecutive rows, each rotated by its inner
 // index modulo COLS (doc/instructions.md). One row per cycle at most; the memory port sets the pace. s_instruction is stable from `start`
-// to m_done, the cycle of the last row. COMPUTE reads every row READ cycles after it has asked; UPDATE (port b) when it gets a turn.
+// to m_done, the cycle of the last row; m_bad pulses a cycle after it is seen that n_words, n_outer x n_inner and the beats do not agree.
+// COMPUTE reads every row READ cycles after it has asked; UPDATE (port b) when it gets a turn.
 `default_nettype none
 
 module weights #(
@@ -19,6 +20,7 @@ module weights #(
     input  wire [1023:0]       s_instruction,
     input  wire [4*ADDR_W-1:0] cfg_base,
     output wire                m_done,
+    output reg                 m_bad,
     output wire                m_rreq_valid,
     input  wire                m_rreq_ready,
     output wire [ADDR_W-1:0]   m_rreq_addr,
@@ -45,6 +47,9 @@ module weights #(
     wire               row_valid;
     wire [COLS*DW-1:0] row;
     wire        last;
+    wire        last_word;
+    wire        reader_bad;
+    wire        reader_sts_open_unused;
     wire [31:0] index;
     reg  [15:0] row_q;
 
@@ -53,7 +58,8 @@ module weights #(
         .cfg_addr(s_instruction[3*16 +: 48]), .cfg_base(cfg_base),
         .m_rreq_valid(m_rreq_valid), .m_rreq_ready(m_rreq_ready), .m_rreq_addr(m_rreq_addr), .m_rreq_len(m_rreq_len),
         .s_rdat_valid(s_rdat_valid), .s_rdat_data(s_rdat_data), .s_rdat_last(s_rdat_last),
-        .m_valid(row_valid), .m_ready(1'b1), .m_data(row)
+        .m_valid(row_valid), .m_ready(1'b1), .m_data(row),
+        .m_last(last_word), .sts_open(reader_sts_open_unused), .sts_bad(reader_bad)
     );
 
     wire [1:0] loops_advance_unused;
@@ -65,9 +71,12 @@ module weights #(
         .start(start), .step(row_valid), .advance(loops_advance_unused), .restart(loops_restart_unused), .at_first(loops_at_first_unused), .at_last(loops_at_last_unused), .last(last), .index(index)
     );
 
-    always @(posedge clk)
+    always @(posedge clk) begin
         if (start)          row_q <= s_instruction[18*16 +: 16];
         else if (row_valid) row_q <= row_q + 16'd1;
+        m_bad <= reader_bad || (row_valid && last != last_word);
+        if (rst) m_bad <= 1'b0;
+    end
 
     assign m_done = row_valid && last;
 
@@ -80,7 +89,7 @@ module weights #(
         .s_b_valid(s_b_valid), .s_b_ready(s_b_ready), .s_b_addr(s_b_addr[ROW_W-1:0]), .s_b_rot(s_b_rot), .m_b_valid(m_b_valid), .m_b_data(m_b_data)
     );
 
-    wire _unused = &{1'b0, index, row_q, s_rd_addr, s_b_addr, rd_valid_unused, loops_advance_unused, loops_restart_unused, loops_at_first_unused, loops_at_last_unused};
+    wire _unused = &{1'b0, index, row_q, s_rd_addr, s_b_addr, rd_valid_unused, reader_sts_open_unused, loops_advance_unused, loops_restart_unused, loops_at_first_unused, loops_at_last_unused};
 endmodule
 
 `default_nettype wire

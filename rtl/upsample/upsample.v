@@ -23,7 +23,8 @@ module upsample #(
     input  wire [GRID*GRID-1:0]    s_gate,
     output wire                    m_valid,
     input  wire                    m_ready,
-    output wire [GRID*GRID*DW-1:0] m_data
+    output wire [GRID*GRID*DW-1:0] m_data,
+    output wire                    sts_full       // another word stands behind m_data
 );
     localparam LANES = GRID * GRID;
 
@@ -78,6 +79,7 @@ module upsample #(
     wire out_valid = s_valid & gate_here;
     wire last      = &q_q | ~cfg_upsample;
 
+    assign sts_full   = ~out_ready;
     assign s_ready    = out_ready & gate_here & last;
     assign gate_ready = out_ready & s_valid & cfg_scale;
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random instructions, most of them almost right: the RTL refuses exactly those that gradcore.isa.problem names."""
+"""Random instructions, most of them almost right: the RTL refuses exactly those that gradcore.isa.decode or problem refuses."""
 
 import random
 
@@ -8,7 +8,7 @@ import pytest
 from cocotb.triggers import Timer
 
 from gradcore.config import EngineConfig
-from gradcore.isa import FIELDS, Instruction, Opcode, encode, problem
+from gradcore.isa import BYTES, FIELDS, Instruction, Opcode, decode, encode, problem
 from tb.support.runner import parameter, run
 
 SEEN = {(opcode, bad) for opcode in Opcode for bad in (False, True)} - {(Opcode.END, True)}
@@ -46,6 +46,22 @@ async def refuses_what_the_model_refuses(dut):
         assert bool(dut.m_bad.value) == bad, f"{instr}: {problem(instr, config)}"
         seen.add((instr.opcode, bad))
     assert seen == SEEN
+
+
+@cocotb.test()
+async def refuses_every_bit_without_a_name(dut):
+    config = EngineConfig(grid=parameter("GRID"), cols=parameter("COLS"), mem_bytes=parameter("MEM_W") // 8)
+    for opcode in Opcode:
+        good = encode(next(instr for instr in iter(lambda: almost_right(config), None) if instr.opcode == opcode and not problem(instr, config)))
+        for bit in range(4, 8 * BYTES):
+            word = (int.from_bytes(good, "little") | 1 << bit).to_bytes(BYTES, "little")
+            try:
+                bad = bool(problem(decode(word), config))
+            except ValueError:
+                bad = True
+            dut.s_instruction.value = int.from_bytes(word, "little")
+            await Timer(1, "ns")
+            assert bool(dut.m_bad.value) == bad, f"{opcode.name} bit {bit}"
 
 
 @pytest.mark.parametrize("grid, cols, mem_w", [(8, 16, 512), (8, 64, 128), (4, 4, 64)])

@@ -170,14 +170,47 @@ def test_deadlock(bench):
     bench.repaired(index)
 
 
-def test_watchdog_ends_an_instruction_that_waits_for_words(bench):
-    """More words than the beats hold: the engine waits for ever."""
-    index = bench.somewhere(Opcode.LOADW)
-    instr = bench.program.instructions[index]
-    bench.patched(index, changed(instr, n_words=instr["n_words"] + 100, n_outer=instr["n_words"] + 100, n_inner=1))
-    error = bench.bad_step()
-    assert (error.code, error.index) == (5, index)
-    bench.repaired(index)
+@pytest.mark.parametrize("opcode", TRANSFERS)
+@pytest.mark.parametrize("lengths", [("n_words",), ("run_beats",), ("n_c", "n_inner"), ("n_words", "n_c", "n_inner")])
+def test_lengths_that_do_not_agree(bench, opcode, lengths):
+    """One more or less of words, beats, loops, or of words and loops together; without the watchdog."""
+    bench.backend.write32(reg.WATCHDOG, 0)
+    for more in (1, -1, 40, -2):
+        index = bench.somewhere(opcode)
+        instr = bench.program.instructions[index]
+        fields = {name: instr[name] + more for name in lengths if name in isa.FIELDS[opcode]}
+        # Both together: a transfer of rows or vectors of less than a beat may still have its beats.
+        words, size = fields.get("n_words", instr["n_words"]), CONFIG.row_bytes if "n_inner" in fields else CONFIG.vector_bytes
+        if min(fields.values()) < 1 or (len(fields) > 1 and -(-words * size // 16) == instr["run_beats"] * instr.fields.get("n1", 1) * instr.fields.get("n2", 1)):
+            continue
+        bench.patched(index, changed(instr, **fields))
+        error = bench.bad_step()
+        assert (error.code, error.index) == (3, index)
+        bench.repaired(index)
+        bench.good_step()
+
+
+def test_tokens_of_the_program_before_are_gone(bench):
+    """LOAD's token comes some cycles after its end; the program behind it, started at once, must not find it."""
+    address, _ = bench.device._programs[NETWORK.minibatch, "train"]
+    load = changed(bench.program.instructions[bench.somewhere(Opcode.LOAD)], wait=0, signal=1 << 3)
+    store = changed(bench.program.instructions[bench.somewhere(Opcode.STORE)], wait=1, signal=0)
+    bench.backend.write32(reg.PROG_LENGTH, 2)
+    for instr in (load, store):
+        bench.backend.mem_write(address, isa.assemble([instr, isa.Instruction(Opcode.END)]))
+        bench.backend.write32(reg.CTRL, reg.START)
+        bench.backend.run(3)
+        assert bench.backend.wait_irq()
+    assert bench.backend.read32(reg.ERROR) == 4
+    bench.backend.mem_write(address, bench.device._programs[NETWORK.minibatch, "train"][1].binary)
+    bench.device.load(bench.snapshot)
+
+
+def test_watchdog(bench):
+    """Fewer cycles than the memory takes to answer."""
+    bench.backend.write32(reg.WATCHDOG, bench.backend.memory.latency // 2 + 1)
+    assert bench.bad_step().code == 5
+    bench.backend.write32(reg.WATCHDOG, 20_000)
 
 
 def test_stop_at_any_moment(bench):

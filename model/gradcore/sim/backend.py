@@ -28,6 +28,8 @@ RULES = {
     18: "register answer withdrawn in cycle {}",
     19: "register answer changed while it waited in cycle {}",
     20: "register answer that nothing asked for in cycle {}",
+    21: "read without the right at address {:#x}",
+    22: "write without the right at address {:#x}",
 }
 EVENT = np.dtype([("start", "<u8"), ("end", "<u8"), ("engine", "<u4"), ("tag", "<u4")])
 
@@ -63,7 +65,7 @@ def _load(path):
         ("new", p, u64), ("free", None, p), ("beat_bytes", u), ("dram", p, p), ("name", ctypes.c_char_p, p), ("memory", None, p, u, u, u, u, u, u64), ("reset", None, p, u),
         ("write32", None, p, u, u), ("read32", u, p, u), ("run", ctypes.c_int, p, u64), ("record", None, p, u), ("event_count", u64, p),
         ("events", p, p), ("figure", u64, p, u),
-        ("fault", None, p, ctypes.c_bool, u64, u), ("outstanding", u, p),
+        ("fault", None, p, ctypes.c_bool, u64, u), ("outstanding", u, p), ("rights", None, p, p),
         ("words", ctypes.c_bool, p, ctypes.c_char_p, u64, u64, p),
     ):  # fmt: skip
         function = getattr(library, f"gc_{name}")
@@ -79,14 +81,13 @@ class SimBackend:
     """
 
     def __init__(self, library, memory=Memory(), cycles_per_second=100_000):
-        self.memory, self.cycles_per_second = memory, cycles_per_second
+        self.cycles_per_second = cycles_per_second
         self._lib = _load(library)
         self._sim = self._lib.gc_new(memory.size)
         if not self._sim:
             raise MemoryError(f"no {memory.size} bytes for the simulated DRAM")
         self.name, self.beat_bytes = self._lib.gc_name(self._sim).decode(), self._lib.gc_beat_bytes()
-        stall = int(memory.stall * 65536)
-        self._lib.gc_memory(self._sim, memory.bytes_per_cycle, memory.latency, memory.jitter, memory.outstanding, stall, memory.seed)
+        self.tune(memory)
         pointer = ctypes.cast(self._lib.gc_dram(self._sim), ctypes.POINTER(ctypes.c_uint8))
         self.dram = np.ctypeslib.as_array(pointer, (memory.size,))
         self.reset()
@@ -103,6 +104,19 @@ class SimBackend:
             self.dram = None
             self._lib.gc_free(self._sim)
             self._sim = None
+
+    def tune(self, memory):
+        """Another bandwidth, latency and back-pressure from now on; nothing may be outstanding, the size stays."""
+        self.memory = memory
+        stall = int(memory.stall * 65536)
+        self._lib.gc_memory(self._sim, memory.bytes_per_cycle, memory.latency, memory.jitter, memory.outstanding, stall, memory.seed)
+
+    def allow(self, rights):
+        """Bursts only where `rights`, one byte per 4 KiB page (1 read, 2 write), allow them; others break a rule. None: everywhere."""
+        pages = None if rights is None else np.ascontiguousarray(rights, np.uint8)
+        if pages is not None and len(pages) != self.memory.size // 4096:
+            raise ValueError(f"{len(pages)} rights for {self.memory.size // 4096} pages")
+        self._lib.gc_rights(self._sim, None if pages is None else pages.ctypes.data)
 
     def reset(self, cycles=4):
         """Hold `rst` for some cycles; the DRAM keeps its contents."""

@@ -37,7 +37,9 @@ enum Rule {
     kRefused = 16,
     kRegister = 17,
     kRegisterHeld = 18,
-    kUnasked = 20
+    kUnasked = 20,
+    kReadForbidden = 21,
+    kWriteForbidden = 22
 };
 
 struct Burst {
@@ -69,6 +71,7 @@ struct Memory {
     bool read_turn = true;
     unsigned rule = kNone;
     uint64_t rule_place = 0;
+    std::vector<uint8_t> rights;  // of each 4 KiB page, 1 read, 2 write; empty: everything is allowed
 
     // What may move in this cycle: a read beat, a write beat, a request of each side, an answer to a write.
     bool read = false, write = false, read_room = false, write_room = false, answer = false;
@@ -162,6 +165,7 @@ struct Memory {
         if (!beats || beats > kMaxBeats) return fail(kLength, addr), false;
         if (addr / 4096 != (addr + beats * kBeat - 1) / 4096) return fail(kBorder, addr), false;
         if (addr > dram_bytes || dram_bytes - addr < static_cast<uint64_t>(beats) * kBeat) return fail(range, addr), false;
+        if (!rights.empty() && !(rights[addr / 4096] & range)) return fail(range == kReadRange ? kReadForbidden : kWriteForbidden, addr), false;
         return true;
     }
 };

@@ -115,6 +115,12 @@ void gc_memory(Sim* s, unsigned bytes_per_cycle, unsigned latency, unsigned jitt
 // One error response to come: after so many good bursts, write or read.
 void gc_fault(Sim* s, bool write, uint64_t after, unsigned resp) { (write ? s->mem.write_fault : s->mem.read_fault) = {after, resp}; }
 
+// Rights of every page, or none to allow everything: a burst without the right is a broken rule.
+void gc_rights(Sim* s, const uint8_t* rights) {
+    s->mem.rights.clear();
+    if (rights) s->mem.rights.assign(rights, rights + s->mem.dram_bytes / 4096);
+}
+
 // Bursts without their last beat or response.
 unsigned gc_outstanding(Sim* s) { return s->mem.reads.count + s->mem.writes.count; }
 

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random programs on the compiled engine, some hundred of those that ci/fuzz runs by the hundred thousand; `SEED` chooses others."""
+
+import os
+
+import numpy as np
+import pytest
+
+from gradcore import isa
+from gradcore import registers as reg
+from gradcore.isa import Opcode
+from tb.support import fuzz
+from tb.support.fuzz import Case, Fuzzer, Wrong
+
+SEED = int(os.environ.get("SEED", "1"))
+
+
+@pytest.fixture
+def fuzzer(request):
+    fuzzer = Fuzzer(getattr(request, "param", "small"), SEED)
+    yield fuzzer
+    fuzzer.close()
+
+
+@pytest.mark.parametrize("fuzzer, count", [("small", 400), ("narrow", 200), ("default", 80)], indirect=["fuzzer"])
+def test_random_programs(fuzzer, count):
+    for number in range(count):
+        fuzzer.run(number)
+    completed = {kind: fuzzer.tally[f"{kind}: completes"] / fuzzer.tally[f"{kind}: programs"] for kind in ("valid", "mutated")}
+    assert completed["valid"] > 0.9 and 0.1 < completed["mutated"] < 0.6
+    assert {text.split(": ", 1)[1] for text in fuzzer.tally if ": " in text} > {reg.ERRORS[code] for code in (1, 3, 4, 7)}
+
+
+def test_sees_a_burst_without_the_right(fuzzer, monkeypatch):
+    allow = fuzzer.backend.allow
+    monkeypatch.setattr(fuzzer.backend, "allow", lambda rights: allow(np.zeros_like(rights)))
+    with pytest.raises(Wrong, match="without the right"):
+        fuzzer.run(1)
+
+
+@pytest.mark.parametrize("change, message", [
+    (lambda what: what.errors.add((3, 0)), "the oracle refuses"), (lambda what: what.spans.clear(), "no instruction writes"),
+    (lambda what: setattr(what, "cycles", 20), "no interrupt")])
+def test_sees_what_must_not_be(fuzzer, monkeypatch, change, message):
+    real = fuzz.verdict
+
+    def other(case, config):
+        what = real(case, config)
+        change(what)
+        return what
+
+    monkeypatch.setattr(fuzz, "verdict", other)
+    with pytest.raises(Wrong, match=message):
+        fuzzer.run(1)
+
+
+def test_update_with_momentum_after_one_without(fuzzer):
+    """The words of the first do not reach the momentum of the second."""
+    image, config = np.random.default_rng(SEED).integers(0, 256, fuzz.SIZE, np.uint8), fuzzer.config
+    beats = 4
+    words = beats * config.mem_bytes // config.row_bytes
+    shape = dict(n_outer=1, n_inner=words, n_words=words, run_beats=beats, beta_m=1 << 14, shift_v=14)
+    updates = [isa.instruction(Opcode.UPDATE, momentum=m, addr=4096 + 2048 * m, momentum_addr=4096 + 2048 * m + 1024, **shape) for m in (0, 1)]
+    program = [isa.encode(instr) for instr in (*updates, isa.instruction(Opcode.END))]
+    image[: len(program) * isa.BYTES] = np.frombuffer(b"".join(program), np.uint8)
+    fuzzer.check(Case("valid", image, 0, program, (0, 0, 0, 0), [(0, 8192, reg.READ | reg.WRITE)]), 1)
+    assert fuzzer.tally["valid: compared with the model"] == 1
