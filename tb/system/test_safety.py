@@ -100,12 +100,13 @@ def test_error_response(bench, kind, first, response):
         bench.good_step()
 
 
-@pytest.mark.parametrize("opcodes, code", [((Opcode.LOAD, Opcode.LOADW), 7), ((Opcode.STORE,), 8), ((Opcode.UPDATE,), 7)])
-def test_address_outside_the_windows(bench, opcodes, code):
+@pytest.mark.parametrize("opcodes, field, code", [
+    ((Opcode.LOAD, Opcode.LOADW), "addr", 7), ((Opcode.STORE,), "addr", 8), ((Opcode.UPDATE,), "addr", 8), ((Opcode.UPDATE,), "momentum_addr", 7)])
+def test_address_outside_the_windows(bench, opcodes, field, code):
     index = bench.somewhere(*opcodes)
     instr = bench.program.instructions[index]
     outside = int(bench.rng.integers(SIZE, 1 << 40)) // 64 * 64
-    bench.patched(index, changed(instr, addr=outside))
+    bench.patched(index, changed(instr, **{field: outside}))
     error = bench.bad_step()
     first = outside + (0 if instr["base_sel"] == 0 else (0, bench.device._images, bench.device._targets)[instr["base_sel"]])
     assert (error.code, error.index) == (code, index) and error.address == first
@@ -174,14 +175,15 @@ def test_deadlock(bench):
 @pytest.mark.parametrize("lengths", [("n_words",), ("run_beats",), ("n_c", "n_inner"), ("n_words", "n_c", "n_inner")])
 def test_lengths_that_do_not_agree(bench, opcode, lengths):
     """One more or less of words, beats, loops, or of words and loops together; without the watchdog."""
+    config = bench.device.config
     bench.backend.write32(reg.WATCHDOG, 0)
     for more in (1, -1, 40, -2):
         index = bench.somewhere(opcode)
         instr = bench.program.instructions[index]
         fields = {name: instr[name] + more for name in lengths if name in isa.FIELDS[opcode]}
         # Both together: a transfer of rows or vectors of less than a beat may still have its beats.
-        words, size = fields.get("n_words", instr["n_words"]), CONFIG.row_bytes if "n_inner" in fields else CONFIG.vector_bytes
-        if min(fields.values()) < 1 or (len(fields) > 1 and -(-words * size // 16) == instr["run_beats"] * instr.fields.get("n1", 1) * instr.fields.get("n2", 1)):
+        words, size = fields.get("n_words", instr["n_words"]), config.row_bytes if "n_inner" in fields else config.vector_bytes
+        if min(fields.values()) < 1 or (len(fields) > 1 and -(-words * size // config.mem_bytes) == instr["run_beats"] * instr.fields.get("n1", 1) * instr.fields.get("n2", 1)):
             continue
         bench.patched(index, changed(instr, **fields))
         error = bench.bad_step()
