@@ -20,18 +20,20 @@ module row_part #(
     assign m_place = ((s_row >> (ROT_W + PART_W)) << ROT_W) | (s_row & LOW);
 
     genvar i;
+    genvar k;
     generate
         if (PART_W == 0) begin : g_one
             assign m_part = 1'b0;
         end else begin : g_digits
             localparam DIGITS = (ROW_W - ROT_W) / PART_W + 1;
             wire [DIGITS*PART_W-1:0] digits = {{(DIGITS*PART_W - (ROW_W - ROT_W)){1'b0}}, s_row[ROW_W-1:ROT_W]};
-            wire [PART_W-1:0]        folded [0:DIGITS];
-            assign folded[0] = {PART_W{1'b0}};
-            for (i = 0; i < DIGITS; i = i + 1) begin : g_digit
-                assign folded[i+1] = folded[i] ^ digits[i*PART_W +: PART_W];
+            for (k = 0; k < PART_W; k = k + 1) begin : g_bit
+                wire [DIGITS-1:0] column;     // bit k of every digit
+                for (i = 0; i < DIGITS; i = i + 1) begin : g_digit
+                    assign column[i] = digits[i*PART_W + k];
+                end
+                assign m_part[k] = ^column;
             end
-            assign m_part = folded[DIGITS];
         end
     endgenerate
 endmodule

@@ -31,6 +31,8 @@ class Tensor:
         if not fold and random.random() < 0.5:  # a line, to whose ends a displacement crosses many blocks
             self.h, self.w = random.sample([1, random.randint(20, min(120, room))], 2)
         self.bh, self.bw = ceil_div(self.h, self.py), ceil_div(self.w, self.py)
+        if self.bh * self.bw > room:
+            self.h, self.w, self.bh, self.bw = min(self.h, self.py), min(self.w, self.py), 1, 1
         self.groups = random.randint(1, 2) if 2 * self.bh * self.bw <= room else 1
         self.c = random.randint(1, min(3 * grid + 3, room // (self.groups * self.bh * self.bw)))
         self.size = self.groups * self.bh * self.bw * self.c
