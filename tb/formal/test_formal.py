@@ -19,6 +19,8 @@ FAULTS = {
     "stream/delay_line": ("stream/delay_line", "clear ? {W{1'b0}} : stage[i]", "stage[i]"),
     "axi/axil_slave": ("axi/axil_slave", "aw_q && w_q && !s_axil_bvalid", "aw_q && w_q"),
     "axi/axi_master": ("axi/axi_master", "assign m_axi_wlast   = s_wdat_last", "assign m_axi_wlast   = 1'b1"),
+    "avalon/avalon_agent": ("avalon/avalon_agent", "write_q && whole_q;", "write_q;"),
+    "avalon/avalon_master": ("avalon/avalon_master", "s_wdat_valid && s_wdat_ready && s_wdat_last", "s_wdat_valid && s_wdat_last"),
     "dma/dma_bursts": ("dma/dma_bursts", "capped < edge_32 ? capped : edge_32", "capped"),
     "dma/dma_reader": ("dma/dma_reader", "free_q >= {1'b0, beats}", "|free_q"),
     "dma/dma_writer": ("dma/dma_writer", "last_sent_q && !data_q && ~(|waiting_q)", "last_sent_q && !data_q"),
