@@ -130,12 +130,16 @@ def compile_network(network, config: EngineConfig = EngineConfig(), images: int 
     _check_reductions(network, config)
     first, *others = network.parameters
     narrow = unfolded(first, config.cols)
-    if narrow is not first:
-        try:
-            return _compile(network, (narrow, *others), config, images, keep)
-        except CompileError:
-            pass    # the unfolded input takes more room
-    return _compile(network, network.parameters, config, images, keep)
+    if narrow is first:
+        return _compile(network, network.parameters, config, images, keep)
+    try:
+        best = _compile(network, (narrow, *others), config, images, keep)
+    except CompileError:
+        return _compile(network, network.parameters, config, images, keep)    # the unfolded input takes more room
+    if not _one_group(best):
+        return best
+    # With few images the beats of the unfolded input can cost more than the array steps that it spares.
+    return min(best, _compile(network, network.parameters, config, images, keep), key=lambda compiled: compiled.train.cycles)
 
 
 def _compile(network, layers: tuple, config: EngineConfig, images: int, keep: bool) -> CompiledNetwork:
@@ -150,9 +154,12 @@ def _compile(network, layers: tuple, config: EngineConfig, images: int, keep: bo
             if other.train.cycles >= best.train.cycles:
                 break
             best, floors = other, higher
-    if any(tensor.layout.groups > 1 for tensor in best.memory.act):
-        return best
-    return _early_gradients(best, layers, keep)
+    return _early_gradients(best, layers, keep) if _one_group(best) else best
+
+
+def _one_group(compiled: CompiledNetwork) -> bool:
+    """Has every tensor a single group of images?"""
+    return all(tensor.layout.groups == 1 for tensor in compiled.memory.act)
 
 
 def _early_gradients(best: CompiledNetwork, layers: tuple, keep: bool) -> CompiledNetwork:

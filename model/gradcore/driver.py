@@ -101,7 +101,7 @@ class Device:
         # Smaller minibatches use the same place; their folds may make their maps somewhat larger.
         self._room = round_up(2 * self.compiled.memory.size, PAGE)
         self._free += self._room
-        self._images, self._targets = (self._allocate(2 * tensor.end) for tensor in (self.compiled.memory.act[0], self.compiled.memory.target))
+        self._images, self._targets, self._batch_room = 0, 0, (0, 0)
         self._prepare(self.compiled)
         backend.write32(reg.IRQ_ENABLE, reg.IRQ_DONE | reg.IRQ_FAILED)
         backend.write32(reg.WATCHDOG, watchdog)
@@ -207,6 +207,10 @@ class Device:
     def _prepare(self, compiled: CompiledNetwork):
         if compiled.memory.size > self._room:
             raise EngineError(f"a minibatch of {compiled.images} needs {compiled.memory.size} bytes, reserved are {self._room}")
+        wanted = compiled.memory.act[0].end, compiled.memory.target.end
+        if any(end > room for end, room in zip(wanted, self._batch_room)):      # also for a smaller one that is taken unfolded
+            self._batch_room = tuple(2 * end for end in wanted)
+            self._images, self._targets = map(self._allocate, self._batch_room)
         self._compiled[compiled.images] = compiled
         for program in (compiled.train, compiled.infer):
             address = self._allocate(program.binary.size)
