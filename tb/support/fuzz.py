@@ -111,9 +111,9 @@ def fate(instr, case: Case, config: EngineConfig, rights) -> Fate:
     addresses = [f["addr"], f["momentum_addr"]] if instr.opcode == Opcode.UPDATE and f["momentum"] else [f["addr"]]
     codes, spans, rests = set() if agree else {MALFORMED}, [], []
     needed = -(-min(words, loops) * size // beat)       # beats until the lengths are seen to differ, at most
-    for address in addresses:
+    for number, address in enumerate(addresses):
         end = 0
-        held = f.get("resident", 0) and address == addresses[0]     # comes from the weight buffer
+        held = number == 0 and f.get("resident", 0)     # comes from the weight buffer
         stop = {READ: instr.opcode not in READS or bool(held), WRITE: instr.opcode not in WRITES}
         for count, (before, page, at, part) in enumerate(pages_of(case.bases[f["base_sel"]] + address, instr, beat)):
             allowed = rights[page] if page < len(rights) else 0
