@@ -209,7 +209,7 @@ class Device:
             raise EngineError(f"a minibatch of {compiled.images} needs {compiled.memory.size} bytes, reserved are {self._room}")
         wanted = compiled.memory.act[0].end, compiled.memory.target.end
         if any(end > room for end, room in zip(wanted, self._batch_room)):      # also for a smaller one that is taken unfolded
-            self._batch_room = tuple(2 * end for end in wanted)
+            self._batch_room = tuple(max(room, 2 * end) for end, room in zip(wanted, self._batch_room))
             self._images, self._targets = map(self._allocate, self._batch_room)
         self._compiled[compiled.images] = compiled
         for program in (compiled.train, compiled.infer):

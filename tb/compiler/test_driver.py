@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The driver on the instruction-level model: learning, state, uploads, errors."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -55,6 +57,17 @@ def test_registers():
     assert backend.read32(reg.PROG_LENGTH) == len(device.compiled.train.ops) + 1
     assert set(device.counters()) >= {"cycles", "load.busy", "compute.wait_load", "compute.mac_busy", "update.idle"}
     assert {index for index in reg.COUNTER_NAMES} == {0, 1, 2, *range(8, 52)}
+
+
+def test_room_for_minibatches_never_shrinks():
+    """A minibatch with larger images and fewer targets moves both; those before it still fit."""
+    device = Device(MachineBackend(SMALL), NET, SMALL, 3)
+    images, targets = device._batch_room
+    memory = device.compiled.memory
+    larger = replace(memory.act[0], addr=memory.act[0].addr + images)
+    fewer = replace(memory.target, addr=-(memory.target.layout.size // 2))
+    device._prepare(replace(device.compiled, images=1, memory=replace(memory, act=(larger, *memory.act[1:]), target=fewer)))
+    assert device._batch_room[0] >= larger.end and device._batch_room[1] >= targets
 
 
 def test_refuses_another_engine():
