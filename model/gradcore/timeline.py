@@ -2,8 +2,8 @@
 """What the compiler expects of the clock: when every instruction starts and ends, from its work and what it must wait for.
 
 An event-driven model of the five engines. COMPUTE takes its passes; transfers share the memory's bandwidth evenly, a STORE stands still while
-the array reads its buffer (an urgent one takes the array's steps), an UPDATE while gradients of single blocks are added in every cycle of the gradient buffer. The engine's own latencies are
-those of doc/architecture.md, "Pipeline of a compute step".
+the array reads its buffer (an urgent one takes the array's steps), an UPDATE while gradients of single blocks are added in every cycle of the
+gradient buffer. The engine's own latencies are those of doc/architecture.md, "Pipeline of a compute step".
 """
 
 from dataclasses import dataclass
