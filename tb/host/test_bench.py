@@ -59,6 +59,16 @@ def test_figures_of_a_network(net, tmp_path):
     assert cli.run(["report", str(tmp_path / "run")]) == 0
 
 
+def test_an_urgent_store_takes_steps_of_the_array(tmp_path):
+    """The delta of the pooled layer is stored while WU of the next one reads both operand buffers: one step per vector at most."""
+    file = tmp_path / "net.toml"
+    layers = "".join(f"[[layer]]\ntype = 'conv'\nmaps = 16\nkernel = 3\npad = 1\n{pool}" for pool in ("pool = 2\n", ""))
+    file.write_text(f"name = 'urgent'\ninput = [4, 16, 16]\n[train]\nminibatch = 3\n{layers}[[layer]]\ntype = 'dense'\nmaps = 4\n")
+    code, found = run_json(tmp_path, file, "--minibatch", 1, "--iterations", 1)
+    assert code == 0 and found["differing_words"] == 0
+    assert 0 < found["stall_cycles"]["yield"] <= 16
+
+
 def test_slower_memory_takes_longer(net, tmp_path):
     figures = [run_json(tmp_path, net, *options)[1] for options in ((), ("--dram-latency", 300), ("--dram-bytes-per-cycle", 4))]
     assert all(slow["cycles"] > figures[0]["cycles"] for slow in figures[1:])
