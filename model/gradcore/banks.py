@@ -60,10 +60,12 @@ class Banks:
         lane = np.arange(self.lanes)
         return lane // self.grid, lane % self.grid
 
-    def pixels(self, m: Map, y0, x0, c):
-        """(flat index, mask) of pixel accesses; y0 (block origin and displacement), x0, c broadcast together, lanes are added as last axis."""
+    def pixels(self, m: Map, y0, x0, c, groups: int = 1):
+        """(flat index, mask) of pixel accesses; y0 (block origin and displacement), x0, c broadcast together, lanes are added as last axis.
+        With `groups` (split) each group of lanes has the pixels of the first, every next one those of LANES / groups channels later."""
         row, col = self._lanes()
-        return self._index(m, y0[..., None], x0[..., None], row, col, row, col, c[..., None])
+        group, row = np.divmod(row, self.grid // groups)
+        return self._index(m, y0[..., None], x0[..., None], row, col, row, col, c[..., None] + group * (self.lanes // groups))
 
     def pooled(self, m: Map, y0, x0, c):
         """Pixel accesses of a pooled map: `m.access` is the fold of the computation, one more than that of the result, whose lanes are those

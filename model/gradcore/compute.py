@@ -43,27 +43,28 @@ class Compute:
 
     def _maps(self):
         instr, machine = self.instr, self.machine
-        banks = machine.buffers[instr["row_buf"]]
-        c = np.arange(instr["n_c"])
-        index, inside = banks.pixels(operand(instr, "row"), self.y0[:, None, None] + self.dy[:, None], self.x0[:, None, None] + self.dx[:, None], c)
-        rows = banks.read(index, inside).reshape(len(self.y0), -1, self.config.lanes)
-        weights = self._weights(c).reshape(-1, len(self.channels))
-        acc = arithmetic.exact_matmul(rows.transpose(0, 2, 1), weights)
+        banks, cols, lanes = machine.buffers[instr["row_buf"]], self.config.cols, self.config.lanes
+        c, groups = np.arange(instr["n_c"]), self.config.groups if instr["split"] else 1
+        place = operand(instr, "row"), self.y0[:, None, None] + self.dy[:, None], self.x0[:, None, None] + self.dx[:, None]
+        index, inside = banks.pixels(*place, c // cols * cols * groups + c % cols, groups)
+        rows = banks.read(index, inside).reshape(len(self.y0), -1, lanes).transpose(0, 2, 1)
+        weights = [self._weights(c, g).reshape(-1, len(self.channels)) for g in range(groups)]
+        # With split the sums of all groups come in the lanes of the first, the other lanes give zero.
+        acc = sum(arithmetic.exact_matmul(row, wgt) for row, wgt in zip(np.split(rows, groups, axis=1), weights))
         if instr["bias"] and instr["mode"] != BP:
-            cols = self.config.cols
             acc = acc + (machine.weights[self.channels % cols, (instr["bias_base"] + self.channels // cols) % machine.config.wgt_depth] << instr["bias_exp"])
         assert fits(acc, self.config.acc_width), "a sum does not fit the accumulator"
-        return acc
+        return np.pad(acc, ((0, 0), (0, lanes - acc.shape[1]), (0, 0)))
 
-    def _weights(self, c):
-        """(taps, channels of the reduction, columns) through the banks of the weight buffer."""
+    def _weights(self, c, group: int = 0):
+        """(taps, channels of the reduction, columns) through the banks of the weight buffer; `group`: of lanes, with split."""
         instr, cols = self.instr, self.config.cols
         g, j = self.channels // cols, self.channels % cols
         row = instr["wgt_base"] + g * instr["wgt_stride_g"] + (self.ky * instr["wgt_stride_ky"] + self.kx * instr["wgt_stride_kx"])[:, None, None]
         row = row + (c // cols * instr["wgt_stride_cg"])[:, None]
         row = row + (j if instr["mode"] == BP else (c % cols)[:, None])
         bank = (j + c[:, None]) % cols  # FP: word j of the row with inner index c; BP: word c of the row with inner index j
-        return self.machine.weights[bank, row % self.config.wgt_depth]
+        return self.machine.weights[bank, row % self.config.wgt_depth ^ group * cols]
 
     def _gradients(self):
         instr, machine, cols = self.instr, self.machine, self.config.cols

@@ -51,6 +51,16 @@ class EngineConfig:
         return self.grid * self.grid
 
     @property
+    def groups(self) -> int:
+        """Groups of lanes that have column operands of their own."""
+        return self.lanes // self.cols
+
+    @property
+    def split(self) -> bool:
+        """Can the groups take different channels in FP? Each needs a part of the weight buffer."""
+        return 1 < self.groups <= self.wgt_depth // self.cols
+
+    @property
     def log_grid(self) -> int:
         return self.grid.bit_length() - 1
 

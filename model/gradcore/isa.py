@@ -70,7 +70,7 @@ FIELDS = {
         "signal_read": Field(1, 0, 5),
         "mode": Field(2, 0, 2), "row_buf": Field(2, 2, 1), "dst_buf": Field(2, 3, 1), "bias": Field(2, 4, 1), "relu": Field(2, 5, 1),
         "pool": Field(2, 6, 1), "gate_write": Field(2, 7, 1), "scale": Field(2, 8, 1), "loss": Field(2, 9, 2), "grad_first": Field(2, 11, 1),
-        "rounding": Field(2, 12, 2),
+        "rounding": Field(2, 12, 2), "split": Field(2, 14, 1),
         "fold": Field(3, 0, 2), "row_fold": Field(3, 2, 2), "col_fold": Field(3, 4, 2), "dst_fold": Field(3, 6, 2), "gate_fold": Field(3, 8, 2),
         "shift": Field(3, 10, 6),
         "row_rot_x": Field(4, 0, 3), "row_rot_y": Field(4, 3, 3), "col_rot_x": Field(4, 6, 3), "col_rot_y": Field(4, 9, 3),
@@ -199,6 +199,7 @@ def problem(instr: Instruction, config) -> str:
     limits = {name: config.log_grid if most is None else most for name, most in _LIMITS.get(instr.opcode, {}).items()}
     if instr.opcode == Opcode.COMPUTE:
         limits["n_last"] = config.cols
+        limits["split"] = int(config.split and instr["mode"] == FP)
     bad += [name for name, most in limits.items() if instr[name] > most]
     return f"{bad[0]} is {instr[bad[0]]}" if bad else ""
 

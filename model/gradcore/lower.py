@@ -193,16 +193,28 @@ class Lower:
         groups = ceil_div(maps, self.config.cols)
         return dict(n_g=groups, n_last=maps - (groups - 1) * self.config.cols)
 
+    def splits(self, index: int) -> bool:
+        """May groups of lanes share the channels of a layer's FP? Its rows of weights must then begin at a multiple of LANES."""
+        return self.config.split and self.network.parameters[index].weight_shape[1] % self.config.lanes == 0
+
+    def _split(self, index: int, image: int, rows: Rows) -> bool:
+        """Do all pixels and images of a group lie in the first COLS lanes? Image 2 is in the lower half of the grid."""
+        fold, grid = self.memory.folds[index].fp, self.config.grid
+        lane_rows, images = min(self.network.parameters[index].conv_shape[1], 1 << fold), min((grid >> fold) ** 2, self.images - image)
+        return self.splits(index) and rows.base % self.config.lanes == 0 and lane_rows <= self.config.cols // grid and images <= 2
+
     def forward(self, index: int, image: int, source: Place, dest: Place, rows: Rows, train: bool, loss: bool) -> Op:
         """COMPUTE FP of the group that starts with `image`; gates are written when training, the last layer then gives the delta. The first
         layer is computed as the network has it: unfolding saves steps in WU only."""
         p, fold, memory = self.network.parameters[index], self.memory.folds[index].fp, self.memory
         layout, (outputs, inputs, *kernel) = memory.weight[index].layout, p.weight_shape
+        split = self._split(index, image, rows)
         fields = dict(
             mode=FP, row_buf=source.buffer, dst_buf=dest.buffer, bias=p.bias, relu=p.relu, pool=bool(p.pool), rounding=MODES[self.network.mode("act")],
-            shift=p.shift_fp, bias_exp=p.bias_exp, rnd_tag=random_tag(index, "act"), n_ky=kernel[0], n_kx=kernel[1], n_c=inputs,
-            disp_y0=-p.pad[0], disp_x0=-p.pad[1], wgt_base=rows.base, wgt_stride_g=layout.inner, wgt_stride_ky=kernel[1] * inputs,
-            wgt_stride_kx=inputs, wgt_stride_cg=self.config.cols, bias_base=rows.bias_base)  # fmt: skip
+            shift=p.shift_fp, bias_exp=p.bias_exp, rnd_tag=random_tag(index, "act"), n_ky=kernel[0], n_kx=kernel[1],
+            n_c=inputs // (self.config.groups if split else 1), disp_y0=-p.pad[0], disp_x0=-p.pad[1], wgt_base=rows.base, wgt_stride_g=layout.inner,
+            wgt_stride_ky=kernel[1] * inputs, wgt_stride_kx=inputs, wgt_stride_cg=self.config.lanes if split else self.config.cols,
+            bias_base=rows.bias_base, split=split)  # fmt: skip
         fields |= self._common(fold, image, p.conv_shape) | self._column_groups(outputs)
         fields |= self._operand("row", source, fold, image, p.in_shape) | self._operand("dst", dest, fold, image, p.out_shape)
         writes, late = [dest.range], []

@@ -4,7 +4,7 @@
 Nothing here is about safety: any order whose program text is right in itself gets its tokens from gradcore.tokens.
 """
 
-from gradcore.fold import ceil_div
+from gradcore.fold import ceil_div, round_up
 from gradcore.lower import Lower, Place, Rows
 from gradcore.plan import CompileError
 from gradcore.timeline import timeline
@@ -110,12 +110,16 @@ class Schedule:
             sizes.append((tensor.layout.rows, tensor.layout.groups * p.bias))
             if sum(sizes[-1]) > depth:
                 raise CompileError(p.name, f"{what} rows of {self.config.cols}", sum(sizes[-1]), depth)
-        fits, at, result = sum(map(sum, sizes)) <= depth, 0, []
-        for index, (rows, bias) in enumerate(sizes):
-            base = at if fits else (depth - rows - bias) * (index % 2)
-            result.append(Rows(base, base + rows, base + rows + bias))
-            at += rows + bias
-        return result
+        for align in (self.config.lanes, 1):
+            at, bases = 0, []
+            for index, size in enumerate(sizes):
+                bases.append(round_up(at, align if what == "weight" and self.lower.splits(index) else 1))
+                at = bases[-1] + sum(size)
+            if at <= depth:
+                break
+        else:
+            bases = [(depth - sum(size)) * (index % 2) for index, size in enumerate(sizes)]
+        return [Rows(base, base + rows, base + rows + bias) for base, (rows, bias) in zip(bases, sizes)]
 
     def _slots(self, layer: str, wanted: list, stages: tuple) -> list:
         """Slots for tiles: wanted = (buffer, tile size, groups); two each where they fit, else one. Phases take turns at both ends."""

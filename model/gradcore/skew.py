@@ -51,6 +51,14 @@ def pixel_access(grid: int, a: Access) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return _lanes(grid, a, 0, 0, row, col, 0)
 
 
+def split_access(grid: int, cols: int, a: Access) -> tuple[np.ndarray, ...]:
+    """As `pixel_access`, but each group of `cols` lanes has the pixels of the first: group g those of channel `a.chan` + g * cols."""
+    row, col = np.indices((grid, grid))
+    rows = cols // grid
+    bank_row, bank_col, address, valid = _lanes(grid, a, 0, 0, row % rows, col, cols * (row // rows))
+    return bank_row, bank_col, address, valid
+
+
 def channel_access(grid: int, cols: int, a: Access, step: int, channels: int) -> tuple[np.ndarray, ...]:
     """Bank row, bank column, address and validity of each lane: `cols` channels from `a.chan` (a multiple of cols) on of grid^2 / cols pixels.
 

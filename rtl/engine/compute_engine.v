@@ -29,6 +29,7 @@ module compute_engine #(
     // operand buffers
     output wire                       m_rd_valid,
     output wire                       m_rd_channel,
+    output wire                       m_rd_split,   // also of the weight read
     output wire                       m_rd_row_buf,
     output wire [ACCESS_W-1:0]        m_rd_row,
     output wire [ACCESS_W-1:0]        m_rd_col,
@@ -47,7 +48,7 @@ module compute_engine #(
     output wire [15:0]                m_wgt_addr,
     output wire [COLS_LOG-1:0]        m_wgt_rot,
     output wire                       m_wgt_ramp,
-    input  wire [COLS*DW-1:0]         s_wgt_data,
+    input  wire [GRID*GRID*DW-1:0]    s_wgt_data,
     // gate buffer
     output wire                       m_gate_rd_valid,
     output wire [ACCESS_W-1:0]        m_gate_rd_access,
@@ -72,9 +73,9 @@ module compute_engine #(
     localparam GROUPS = LANES/COLS;
     localparam RANDOM = 12;          // fold_coordinates and position_random
     localparam ARRAY  = 3 + (COLS <= 4 ? 1 : COLS <= 16 ? 2 : 3);   // mac_array: from s_last to the first column
-    // The places must be known RANDOM cycles before the sums; a small array is too quick for that, so its operands wait.
-    localparam EXTRA  = READ + ARRAY < RANDOM ? RANDOM - READ - ARRAY : 0;
-    localparam PASS   = READ + EXTRA + ARRAY - RANDOM;
+    localparam JOIN   = GROUPS == 1 ? 0 : GROUPS <= 4 ? 1 : 2;      // group_sum
+    // The places must be known RANDOM cycles before the sums.
+    localparam PASS   = READ + ARRAY + JOIN - RANDOM;
 
     wire                issue_valid;
     wire                first;
@@ -87,9 +88,9 @@ module compute_engine #(
     wire [COLS_LOG:0]   issue_columns;
     wire                issue_sum;
 
-    compute_issue #(.COLS(COLS), .COLS_LOG(COLS_LOG), .ACCESS_W(ACCESS_W)) u_issue (
+    compute_issue #(.COLS(COLS), .COLS_LOG(COLS_LOG), .GROUPS(GROUPS), .ACCESS_W(ACCESS_W)) u_issue (
         .clk(clk), .rst(rst), .start(start), .s_hold(s_hold), .s_instruction(s_instruction), .m_done(m_done),
-        .m_valid(issue_valid), .m_channel(m_rd_channel), .m_row_buf(m_rd_row_buf), .m_row(m_rd_row), .m_col(m_rd_col),
+        .m_valid(issue_valid), .m_channel(m_rd_channel), .m_split(m_rd_split), .m_row_buf(m_rd_row_buf), .m_row(m_rd_row), .m_col(m_rd_col),
         .m_step(m_rd_step), .m_row_channels(m_rd_row_channels), .m_col_channels(m_rd_col_channels),
         .m_wgt_addr(m_wgt_addr), .m_wgt_rot(m_wgt_rot), .m_wgt_ramp(m_wgt_ramp),
         .m_first(first), .m_last(last), .m_columns(columns), .m_sum(sum), .m_pass(issue_pass), .m_pass_columns(issue_columns), .m_pass_sum(issue_sum), .m_bias(bias), .m_bias_exp(bias_exp),
@@ -103,20 +104,21 @@ module compute_engine #(
     delay_line #(.W(5), .CYCLES(READ)) u_read_signal (.clk(clk), .clear(1'b0), .s_data(s_instruction[16 +: 5]), .m_data(m_read_signal));
 
     // The step's marks travel beside its operands.
-    localparam MARK_W = 1 + 1 + 1 + COLS_LOG + 1 + 1 + 1 + 1 + 4;
+    localparam MARK_W = 1 + 1 + 1 + 1 + COLS_LOG + 1 + 1 + 1 + 1 + 4;
     wire              op_valid;
     wire              op_first;
     wire              op_last;
     wire [COLS_LOG:0] op_columns;
     wire              op_sum;
     wire              op_channel;
+    wire              op_split;
     wire              op_row_buf;
     wire              op_bias;
     wire [3:0]        op_bias_exp;
     delay_line #(.W(1), .CYCLES(READ)) u_op_valid (.clk(clk), .clear(rst), .s_data(issue_valid), .m_data(op_valid));
     delay_line #(.W(MARK_W), .CYCLES(READ)) u_marks (.clk(clk), .clear(1'b0),
-        .s_data({first, last, columns, sum, m_rd_channel, m_rd_row_buf, bias, bias_exp}),
-        .m_data({op_first, op_last, op_columns, op_sum, op_channel, op_row_buf, op_bias, op_bias_exp}));
+        .s_data({first, last, columns, sum, m_rd_channel, m_rd_split, m_rd_row_buf, bias, bias_exp}),
+        .m_data({op_first, op_last, op_columns, op_sum, op_channel, op_split, op_row_buf, op_bias, op_bias_exp}));
 
     reg                valid_q;
     reg                first_q;
@@ -126,11 +128,13 @@ module compute_engine #(
     reg [LANES*DW-1:0] row_q;
     reg [LANES*DW-1:0] col_q;
     wire [DW-1:0]      one = {{(DW-1){1'b0}}, 1'b1} << op_bias_exp;
+    wire [LANES*DW-1:0] ones = {LANES{one}};
+    localparam [LANES*DW-1:0] FIRST = {LANES*DW{1'b1}} >> (LANES-COLS)*DW;     // lanes of the first group
 
     always @(posedge clk) begin
         if (op_valid) begin
-            row_q <= op_bias ? {LANES{one}} : op_row_buf ? s_rd_data1 : s_rd_data0;
-            col_q <= !op_channel ? {GROUPS{s_wgt_data}} : op_row_buf ? s_rd_data0 : s_rd_data1;
+            row_q <= op_bias ? ones & (FIRST | {LANES*DW{!op_split}}) : op_row_buf ? s_rd_data1 : s_rd_data0;
+            col_q <= !op_channel ? s_wgt_data : op_row_buf ? s_rd_data0 : s_rd_data1;
         end
         first_q   <= op_first;
         last_q    <= op_last;
@@ -140,18 +144,12 @@ module compute_engine #(
         if (rst) valid_q <= 1'b0;
     end
 
-    localparam STEP_W = 3 + COLS_LOG + 1 + 1 + 2*LANES*DW;
-    wire [STEP_W-1:0] step;
-    delay_line #(.W(STEP_W), .CYCLES(EXTRA)) u_extra (.clk(clk), .clear(rst),
-        .s_data({valid_q, first_q, last_q, columns_q, sum_q, row_q, col_q}), .m_data(step));
-
     wire array_m_valid_unused;
     wire [COLS_LOG:0] array_m_index_unused;
     wire array_m_last_unused;
     mac_array #(.GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .SUM_COLUMN(1)) u_array (
         .clk(clk), .rst(rst),
-        .s_valid(step[STEP_W-1]), .s_first(step[STEP_W-2]), .s_last(step[STEP_W-3]), .s_columns(step[2*LANES*DW+1 +: COLS_LOG+1]),
-        .s_sum(step[2*LANES*DW]), .s_row(step[LANES*DW +: LANES*DW]), .s_col(step[0 +: LANES*DW]),
+        .s_valid(valid_q), .s_first(first_q), .s_last(last_q), .s_columns(columns_q), .s_sum(sum_q), .s_row(row_q), .s_col(col_q),
         .m_valid(array_m_valid_unused), .m_index(array_m_index_unused), .m_last(array_m_last_unused), .m_acc(m_grad_acc)
     );
 
@@ -176,7 +174,7 @@ module compute_engine #(
         .m_dst(place_dst), .m_gate(place_gate), .m_config(place_config), .sts_busy(sts_draining)
     );
 
-    compute_results #(.GRID(GRID), .DW(DW), .ACC_W(ACC_W), .ACCESS_W(ACCESS_W), .RANDOM(RANDOM), .GATE_READ(READ)) u_results (
+    compute_results #(.GRID(GRID), .DW(DW), .ACC_W(ACC_W), .ACCESS_W(ACCESS_W), .COLS(COLS), .JOIN(JOIN), .RANDOM(RANDOM), .GATE_READ(READ)) u_results (
         .clk(clk), .rst(rst), .cfg_seed(cfg_seed),
         .s_valid(place_valid), .s_final(place_final), .s_wu(place_wu), .s_grad_addr(place_grad),
         .s_dst(place_dst), .s_gate(place_gate), .s_config(place_config), .s_acc(m_grad_acc),

@@ -8,6 +8,7 @@
 module compute_issue #(
     parameter COLS     = 16,
     parameter COLS_LOG = 4,    // log2 COLS
+    parameter GROUPS   = 4,    // LANES/COLS
     parameter ACCESS_W = 142
 ) (
     input  wire                clk,
@@ -18,6 +19,7 @@ module compute_issue #(
     output wire                m_done,
     output reg                 m_valid,
     output reg                 m_channel,    // WU: channel accesses, column operand from the other buffer
+    output reg                 m_split,      // groups of COLS lanes take different channels
     output reg                 m_row_buf,
     output reg  [ACCESS_W-1:0] m_row,
     output reg  [ACCESS_W-1:0] m_col,
@@ -34,7 +36,7 @@ module compute_issue #(
     output wire                m_pass,       // one cycle ahead of the step that ends a pass
     output wire [COLS_LOG:0]   m_pass_columns,
     output wire                m_pass_sum,
-    output reg                 m_bias,       // the row operand of this step is 2^m_bias_exp in every lane
+    output reg                 m_bias,       // the row operand of this step is 2^m_bias_exp in every lane, with m_split in the first COLS
     output reg  [3:0]          m_bias_exp,
     output wire                sts_step,
     output wire                sts_pad,
@@ -54,6 +56,7 @@ module compute_issue #(
     endgenerate
     wire       wu        = h[2][1:0] == 2'd2;
     wire       backward  = h[2][1:0] == 2'd1;
+    wire       split     = h[2][14];
     wire       bias_step = h[2][4] && !wu && !backward;
     wire [1:0] fold_a    = h[3][1:0];
     wire [1:0] row_fold  = h[3][3:2];
@@ -135,7 +138,10 @@ module compute_issue #(
     loop_term u_col_by (.clk(clk), .start(start), .advance(by_mv[0]), .restart(by_mv[1]), .stride(h[12] << (fold_a - col_fold)), .m_term(col_by));
     loop_term u_col_bx (.clk(clk), .start(start), .advance(bx_mv[0]), .restart(bx_mv[1]), .stride(h[13] << (fold_a - col_fold)), .m_term(col_bx));
 
-    wire [15:0] row_c = wu ? index[0 +: 16] << COLS_LOG : c;
+    // With split i = 0, 1.. stands for the channels 0..COLS-1, LANES..LANES+COLS-1, ..
+    wire [15:0] c_high = c >> COLS_LOG << (COLS_LOG + $clog2(GROUPS));
+    wire [15:0] c_low  = {{(16-COLS_LOG){1'b0}}, c[COLS_LOG-1:0]};
+    wire [15:0] row_c = wu ? index[0 +: 16] << COLS_LOG : split ? c_high | c_low : c;
     wire [15:0] col_c = g << COLS_LOG;
 
     // Displacement of the tap: +1 per tap, in BP -1 (the flipped kernel).
@@ -160,8 +166,7 @@ module compute_issue #(
     loop_term u_wgt_kx (.clk(clk), .start(start), .advance(kx_mv[0]), .restart(kx_mv[1]), .stride(h[36]), .m_term(wgt_kx));
     loop_term u_wgt_cg (.clk(clk), .start(start), .advance(advance[6] && group_end), .restart(restart[6]), .stride(h[37]), .m_term(wgt_cg));
 
-    wire [15:0] c_low    = backward ? 16'd0 : {{(16-COLS_LOG){1'b0}}, c[COLS_LOG-1:0]};
-    wire [15:0] wgt_addr = h[33] + wgt_g + wgt_ky + wgt_kx + wgt_cg + c_low;
+    wire [15:0] wgt_addr = h[33] + wgt_g + wgt_ky + wgt_kx + wgt_cg + (backward ? 16'd0 : c_low);
 
     always @(posedge clk) begin
         m_row <= {h[10][11:0], h[9][11:0], h[4][2:0], h[4][5:3], row_fold, fold_a, h[8], h[7],
@@ -169,6 +174,7 @@ module compute_issue #(
         m_col <= {h[15][11:0], h[14][11:0], h[4][8:6], h[4][11:9], col_fold, fold_a, h[13], h[12],
                   col_c, dx_q, dy_q, x0, y0, 4'd0, h[11] + col_by + col_bx + col_c};
         m_channel      <= wu;
+        m_split        <= split;
         m_row_buf      <= h[2][2];
         m_step         <= c[COLS_LOG-1:0];
         m_row_channels <= h[45];

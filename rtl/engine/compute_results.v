@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything behind the array: takes drained columns and the places that compute_drain found for them, and writes
 // activations, deltas and gates to the buffers (FP, BP, through the drain) or sums to the gradient buffer (WU). s_acc belongs to the word
-// that entered RANDOM cycles earlier. Gate vectors are asked for here and come back GATE_READ cycles later. Fixed latency, no back-pressure.
+// that entered RANDOM - JOIN cycles earlier; group_sum takes JOIN cycles. Gate vectors are asked for here and come back GATE_READ cycles later. Fixed latency, no back-pressure.
 // m_written pulses with the instruction's signal field once its last result can be read.
 `default_nettype none
 
@@ -10,7 +10,9 @@ module compute_results #(
     parameter DW        = 16,
     parameter ACC_W     = 48,
     parameter ACCESS_W  = 142,
-    parameter RANDOM    = 12,  // cycles from a word's place to its sums: the latency of the random numbers
+    parameter COLS      = 16,
+    parameter JOIN      = 1,   // latency of group_sum
+    parameter RANDOM    = 12,  // cycles from a word's place to its joined sums: the latency of the random numbers
     parameter GATE_READ = 7    // read latency of the gate buffer
 ) (
     input  wire                       clk,
@@ -81,7 +83,6 @@ module compute_results #(
     wire                at_valid;
     wire                at_final;
     wire                at_wu;
-    wire [15:0]         at_grad;
     wire [ACCESS_W-1:0] at_dst;
     wire [ACCESS_W-1:0] at_gate;
     wire [9*16-1:0]     at_config;
@@ -92,32 +93,44 @@ module compute_results #(
     wire [ACCESS_W-1:0] early_gate;
     wire [9*16-1:0]     early_config;
     wire                early_final;
+    wire                raw_valid;
+    wire                raw_wu;
+    wire [15:0]         raw_grad;
+    wire [ACCESS_W-1:0] raw_dst;
+    wire [ACCESS_W-1:0] raw_gate;
+    wire [9*16-1:0]     raw_config;
+    wire                raw_final;
 
     delay_line #(.W(2), .CYCLES(EARLY)) u_early_valid (.clk(clk), .clear(rst), .s_data({s_final, s_valid}), .m_data({early_final, early_valid}));
     delay_line #(.W(PLACE_W), .CYCLES(EARLY)) u_early (.clk(clk), .clear(1'b0),
         .s_data({s_config, s_gate, s_dst, s_grad_addr, s_wu}), .m_data({early_config, early_gate, early_dst, early_grad, early_wu}));
-    delay_line #(.W(2), .CYCLES(RANDOM-EARLY)) u_at_valid (.clk(clk), .clear(rst), .s_data({early_final, early_valid}), .m_data({at_final, at_valid}));
-    delay_line #(.W(PLACE_W), .CYCLES(RANDOM-EARLY)) u_at (.clk(clk), .clear(1'b0),
-        .s_data({early_config, early_gate, early_dst, early_grad, early_wu}), .m_data({at_config, at_gate, at_dst, at_grad, at_wu}));
+    delay_line #(.W(2), .CYCLES(RANDOM-EARLY-JOIN)) u_raw_valid (.clk(clk), .clear(rst), .s_data({early_final, early_valid}), .m_data({raw_final, raw_valid}));
+    delay_line #(.W(PLACE_W), .CYCLES(RANDOM-EARLY-JOIN)) u_raw (.clk(clk), .clear(1'b0),
+        .s_data({early_config, early_gate, early_dst, early_grad, early_wu}), .m_data({raw_config, raw_gate, raw_dst, raw_grad, raw_wu}));
+    delay_line #(.W(2), .CYCLES(JOIN)) u_at_valid (.clk(clk), .clear(rst), .s_data({raw_final, raw_valid}), .m_data({at_final, at_valid}));
+    delay_line #(.W(PLACE_W-16), .CYCLES(JOIN)) u_at (.clk(clk), .clear(1'b0),
+        .s_data({raw_config, raw_gate, raw_dst, raw_wu}), .m_data({at_config, at_gate, at_dst, at_wu}));
 
     wire [15:0] early_h2 = early_config[1*16 +: 16];
     assign m_gate_rd_valid  = early_valid && !early_wu && (early_h2[8] || |early_h2[10:9]);
     assign m_gate_rd_access = early_gate;
 
     // Sums to gradients.
-    assign m_grad_valid = at_valid && at_wu;
-    assign m_grad_first = at_config[1*16+11];
-    assign m_grad_addr  = at_grad;
+    assign m_grad_valid = raw_valid && raw_wu;
+    assign m_grad_first = raw_config[1*16+11];
+    assign m_grad_addr  = raw_grad;
 
     // Sums to activations and deltas.
     wire [15:0]         h2 = at_config[1*16 +: 16];
     wire [15:0]         h3 = at_config[2*16 +: 16];
     wire [LANES-1:0]    inside;
     wire [LANES-1:0]    image;
+    wire [LANES*ACC_W-1:0] acc;
     wire                out_valid;
     wire                out_gate_write;
     wire [ACCESS_W-1:0] out_gate;
 
+    group_sum #(.LANES(LANES), .COLS(COLS), .ACC_W(ACC_W)) u_join (.clk(clk), .s_split(raw_config[1*16+14]), .s_acc(s_acc), .m_acc(acc));
     lane_mask #(.GRID(GRID)) u_mask (
         .s_fold(h3[1:0]), .s_y0(at_gate[20 +: 12]), .s_x0(at_gate[32 +: 12]), .s_height(at_gate[118 +: 12]), .s_width(at_gate[130 +: 12]),
         .s_images(at_config[6*16 +: 7]), .m_inside(inside), .m_image(image)
@@ -125,7 +138,7 @@ module compute_results #(
 
     drain #(.GRID(GRID), .DW(DW), .ACC_W(ACC_W), .GATE_LATENCY(GATE), .USER_W(2*ACCESS_W + 2)) u_drain (
         .clk(clk), .rst(rst),
-        .s_valid(at_valid && !at_wu), .s_acc(s_acc), .s_shift(h3[15:10]), .s_mode(h2[13:12]), .s_rnd(rnd),
+        .s_valid(at_valid && !at_wu), .s_acc(acc), .s_shift(h3[15:10]), .s_mode(h2[13:12]), .s_rnd(rnd),
         .s_relu(h2[5]), .s_pool(h2[6]), .s_fold(h3[1:0]), .s_scale(h2[8]), .s_loss(h2[10:9]),
         .s_t_pos(at_config[3*16 +: DW]), .s_t_neg(at_config[4*16 +: DW]), .s_loss_shift(at_config[5*16 +: 5]),
         .s_img_enable(image), .s_lane_valid(inside),

@@ -139,7 +139,7 @@ module control #(
     wire [ENGINES-1:0] queue_ready;
     wire [1023:0]      queue_data;
     wire               bad;
-    instruction_check #(.GRID(GRID), .COLS(COLS), .MEM_W(MEM_W)) u_check (.s_instruction(word_data), .m_bad(bad));
+    instruction_check #(.GRID(GRID), .COLS(COLS), .MEM_W(MEM_W), .WGT_DEPTH(WGT_DEPTH)) u_check (.s_instruction(word_data), .m_bad(bad));
     dispatch #(.INSTR_W(1024), .ENGINES(ENGINES)) u_dispatch (
         .clk(clk), .rst(core_reset), .cfg_length(prog_length), .start(start), .s_valid(word_valid), .s_ready(word_ready), .s_instruction(word_data),
         .s_bad(bad), .m_valid(queue_valid), .m_ready(queue_ready), .m_instruction(queue_data), .sts_finished(dispatched), .sts_error(refused),

@@ -170,7 +170,8 @@ module engine #(
     wire [15:0]         wgt_rd_addr;
     wire [COLS_LOG-1:0] wgt_rd_rot;
     wire                wgt_rd_ramp;
-    wire [COLS*DW-1:0]  wgt_rd_data;
+    wire                cmp_rd_split;
+    wire [LANES*DW-1:0] wgt_rd_data;
     wire                upd_wgt_valid;
     wire                upd_wgt_ready;
     wire [15:0]         upd_wgt_addr;
@@ -178,11 +179,11 @@ module engine #(
     wire                upd_wgt_back;
     wire [COLS*DW-1:0]  upd_wgt_data;
 
-    weights #(.COLS(COLS), .COLS_LOG(COLS_LOG), .DW(DW), .DEPTH(WGT_DEPTH), .READ(READ), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_weights (
+    weights #(.COLS(COLS), .COLS_LOG(COLS_LOG), .LANES(LANES), .DW(DW), .DEPTH(WGT_DEPTH), .READ(READ), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_weights (
         .clk(clk), .rst(rst || core_rst), .start(starts[WLOAD]), .s_instruction(instruction[WLOAD*1024 +: 1024]), .cfg_base(base), .m_done(done[WLOAD]), .m_bad(mismatch[1]),
         .m_rreq_valid(rreq_valid[2]), .m_rreq_ready(rreq_ready[2]), .m_rreq_addr(rreq_addr[2*ADDR_W +: ADDR_W]), .m_rreq_len(rreq_len[16 +: 8]),
         .s_rdat_valid(rdat_valid[2]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
-        .s_rd_valid(wgt_rd_valid), .s_rd_addr(wgt_rd_addr), .s_rd_rot(wgt_rd_rot), .s_rd_ramp(wgt_rd_ramp), .m_rd_data(wgt_rd_data),
+        .s_rd_valid(wgt_rd_valid), .s_rd_addr(wgt_rd_addr), .s_rd_rot(wgt_rd_rot), .s_rd_ramp(wgt_rd_ramp), .s_rd_split(cmp_rd_split), .m_rd_data(wgt_rd_data),
         .s_b_valid(upd_wgt_valid), .s_b_ready(upd_wgt_ready), .s_b_addr(upd_wgt_addr), .s_b_rot(upd_wgt_rot), .m_b_valid(upd_wgt_back), .m_b_data(upd_wgt_data)
     );
 
@@ -215,7 +216,7 @@ module engine #(
     compute_engine #(.GRID(GRID), .COLS(COLS), .COLS_LOG(COLS_LOG), .DW(DW), .ACC_W(ACC_W), .ACCESS_W(ACCESS_W), .READ(READ)) u_compute (
         .clk(clk), .rst(rst || core_rst), .start(starts[COMPUTE]), .m_room(compute_room), .s_instruction(instruction[COMPUTE*1024 +: 1024]), .cfg_seed(seed), .s_hold(str_hold),
         .m_done(done[COMPUTE]), .m_read(read_done), .m_read_signal(read_signal), .m_written(written), .m_written_signal(written_signal),
-        .m_rd_valid(cmp_rd_valid), .m_rd_channel(cmp_rd_channel), .m_rd_row_buf(cmp_rd_row_buf), .m_rd_row(cmp_rd_row), .m_rd_col(cmp_rd_col),
+        .m_rd_valid(cmp_rd_valid), .m_rd_channel(cmp_rd_channel), .m_rd_split(cmp_rd_split), .m_rd_row_buf(cmp_rd_row_buf), .m_rd_row(cmp_rd_row), .m_rd_col(cmp_rd_col),
         .m_rd_step(cmp_rd_step), .m_rd_row_channels(cmp_rd_row_channels), .m_rd_col_channels(cmp_rd_col_channels),
         .s_rd_data0(rd_data[0]), .s_rd_data1(rd_data[1]),
         .m_dst_valid(dst_valid), .m_dst_buf(dst_buf), .m_dst_access(dst_access), .m_dst_enable(dst_enable), .m_dst_data(dst_data),
@@ -240,7 +241,7 @@ module engine #(
             shared_buffer #(.GRID(GRID), .DW(DW), .DEPTH(ACT_DEPTH), .COLS(COLS), .COLS_LOG(COLS_LOG), .ACCESS_W(ACCESS_W)) u_shared (
                 .clk(clk), .rst(rst || core_rst),
                 .a_rd_valid(cmp_rd_valid && (is_row || cmp_rd_channel)), .a_rd_access(is_row ? cmp_rd_row : cmp_rd_col),
-                .a_rd_channel(cmp_rd_channel), .a_rd_step(cmp_rd_step), .a_rd_channels(is_row ? cmp_rd_row_channels : cmp_rd_col_channels),
+                .a_rd_channel(cmp_rd_channel), .a_rd_split(cmp_rd_split), .a_rd_step(cmp_rd_step), .a_rd_channels(is_row ? cmp_rd_row_channels : cmp_rd_col_channels),
                 .b_rd_valid(str_rd_valid && str_rd_buffer == i), .b_rd_ready(str_rd_ready[i]), .b_rd_access(str_rd_access),
                 .m_b_valid(str_rd_back[i]), .m_rd_data(rd_data[i]),
                 .a_wr_valid(dst_valid && dst_buf == i), .a_wr_access(dst_access), .a_wr_enable(dst_enable), .a_wr_data(dst_data),
@@ -251,7 +252,7 @@ module engine #(
 
     shared_buffer #(.GRID(GRID), .DW(1), .DEPTH(GATE_DEPTH), .ADDR_W(20), .COLS(COLS), .COLS_LOG(COLS_LOG), .ACCESS_W(ACCESS_W)) u_gates (
         .clk(clk), .rst(rst || core_rst),
-        .a_rd_valid(cmp_gate_rd_valid), .a_rd_access(cmp_gate_rd_access), .a_rd_channel(1'b0), .a_rd_step({COLS_LOG{1'b0}}), .a_rd_channels(16'd0),
+        .a_rd_valid(cmp_gate_rd_valid), .a_rd_access(cmp_gate_rd_access), .a_rd_channel(1'b0), .a_rd_split(1'b0), .a_rd_step({COLS_LOG{1'b0}}), .a_rd_channels(16'd0),
         .b_rd_valid(load_gate_valid), .b_rd_ready(load_gate_ready), .b_rd_access(load_gate_access), .m_b_valid(load_gate_back), .m_rd_data(gate_rd_data),
         .a_wr_valid(cmp_gate_wr_valid), .a_wr_access(cmp_gate_wr_access), .a_wr_enable({LANES{1'b1}}), .a_wr_data(cmp_gate_wr_data),
         .b_wr_valid(load_wr_select[2]), .b_wr_ready(load_wr_ready[2]), .b_wr_access(load_wr_access), .b_wr_data(load_wr_bits)

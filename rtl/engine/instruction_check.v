@@ -7,7 +7,8 @@
 module instruction_check #(
     parameter GRID  = 8,
     parameter COLS  = 16,
-    parameter MEM_W = 512
+    parameter MEM_W = 512,
+    parameter WGT_DEPTH = 8192
 ) (
     input  wire [1023:0] s_instruction,
     output wire          m_bad
@@ -21,6 +22,7 @@ module instruction_check #(
     localparam        BEAT       = $clog2(MEM_W/8);
     localparam        SMALL      = GRID == 4;    // fold 3 is beyond the grid
     localparam [15:0] ALL        = COLS[15:0];
+    localparam        SPLIT      = COLS < GRID*GRID && WGT_DEPTH >= GRID*GRID;
 
     wire [15:0] h [0:63];
     genvar i;
@@ -45,6 +47,7 @@ module instruction_check #(
     wire bad_buffer   = h[2][1] && (h[2][0] || opcode == STORE);
     wire bad_rows     = ~(|h[14]) || ~(|h[15]);
     wire bad_choices  = &h[2][1:0] || &h[2][10:9] || ~(|h[31]) || h[31] > ALL;
+    wire bad_split    = h[2][14] && (|h[2][1:0] || !SPLIT);
     wire bad_folds    = SMALL && (&h[3][1:0] || &h[3][3:2] || &h[3][5:4] || &h[3][7:6] || &h[3][9:8]);
     wire bad_counts   = ~(|h[24]) || ~(|h[26]) || ~(|h[27]) || ~(|h[28]) || ~(|h[29]) || (wu ? ~(|h[25]) : ~(|h[30]));
 
@@ -55,13 +58,13 @@ module instruction_check #(
     wire spare_store   = |h[2][15:11] || |h[2][7:6] || |h[2][3:2] || |s_instruction[16*22 +: 16*3] || |{h[28], h[27]};
     wire spare_loadw   = |h[2][15:10] || |h[2][7:0] || |{h[17], h[16]} || |s_instruction[16*19 +: 16*6] || |{h[28], h[27]};
     wire spare_update  = |h[2][15:10] || |h[2][7:4] || |h[13] || |{h[17], h[16]} || h[19][15] || h[20][15] || h[21][15] || |{h[28], h[27]};
-    wire spare_compute = |h[2][15:14] || |h[4][15:12] || |h[5][15:12] || |h[21] || |h[39][15:4] || |h[49][15:6] || |h[56][15:4];
+    wire spare_compute = h[2][15] || |h[4][15:12] || |h[5][15:12] || |h[21] || |h[39][15:4] || |h[49][15:6] || |h[56][15:4];
     wire bad_spare     = spare_all || (opcode == END && spare_end) || (opcode == LOAD && spare_load) || (opcode == STORE && spare_store)
                       || (opcode == LOADW && spare_loadw) || (opcode == UPDATE && spare_update) || (compute && spare_compute);
 
     assign m_bad = bad_spare || (transfer && bad_transfer) || (strided && bad_strides) || (opcode == UPDATE && bad_update)
                 || (vectors && (bad_vectors || bad_buffer)) || (rows && bad_rows)
-                || (compute && (bad_choices || bad_folds || bad_counts));
+                || (compute && (bad_choices || bad_split || bad_folds || bad_counts));
 
     wire _unused = &{1'b0, s_instruction};
 endmodule

@@ -18,6 +18,7 @@ module shared_buffer #(
     input  wire                    a_rd_valid,
     input  wire [ACCESS_W-1:0]     a_rd_access,
     input  wire                    a_rd_channel,
+    input  wire                    a_rd_split,
     input  wire [COLS_LOG-1:0]     a_rd_step,
     input  wire [15:0]             a_rd_channels,
     input  wire                    b_rd_valid,
@@ -66,7 +67,7 @@ module shared_buffer #(
         .s_rd_addr(rd[0 +: AW]), .s_rd_y0(rd[20 +: 12]), .s_rd_x0(rd[32 +: 12]), .s_rd_dy(rd[44 +: 8]), .s_rd_dx(rd[52 +: 8]),
         .s_rd_chan(rd[60 +: 16]), .s_rd_stride_y(rd_stride_y[AW-1:0]), .s_rd_stride_x(rd_stride_x[AW-1:0]), .s_rd_fold_a(rd[108 +: 2]),
         .s_rd_fold_s(rd[110 +: 2]), .s_rd_rot_y(rd[112 +: 3]), .s_rd_rot_x(rd[115 +: 3]), .s_rd_height(rd[118 +: 12]), .s_rd_width(rd[130 +: 12]),
-        .s_rd_channel(a_rd_valid && a_rd_channel), .s_rd_step(a_rd_step), .s_rd_channels(a_rd_channels), .s_rd_user(!a_rd_valid),
+        .s_rd_channel(a_rd_valid && a_rd_channel), .s_rd_split(a_rd_valid && a_rd_split), .s_rd_step(a_rd_step), .s_rd_channels(a_rd_channels), .s_rd_user(!a_rd_valid),
         .m_rd_valid(rd_valid), .m_rd_user(rd_user), .m_rd_data(m_rd_data)
     );
 

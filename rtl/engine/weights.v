@@ -2,12 +2,14 @@
 // The weight buffer and the engine that executes LOADW: rows of COLS weights from DRAM into consecutive rows, each rotated by its inner
 // index modulo COLS (doc/instructions.md). One row per cycle at most; the memory port sets the pace. s_instruction is stable from `start`
 // to m_done, the cycle of the last row; m_bad pulses a cycle after it is seen that n_words, n_outer x n_inner and the beats do not agree.
-// COMPUTE reads every row READ cycles after it has asked; UPDATE (port b) when it gets a turn.
+// COMPUTE reads every row READ cycles after it has asked, once for every COLS lanes; with s_rd_split (not if DEPTH is below LANES) lanes
+// COLS*g.. get the row of address s_rd_addr ^ COLS*g. UPDATE (port b) reads when it gets a turn.
 `default_nettype none
 
 module weights #(
     parameter COLS     = 16,
     parameter COLS_LOG = 4,
+    parameter LANES    = 64,
     parameter DW       = 16,
     parameter DEPTH    = 8192,
     parameter READ     = 7,
@@ -33,7 +35,8 @@ module weights #(
     input  wire [15:0]         s_rd_addr,
     input  wire [COLS_LOG-1:0] s_rd_rot,
     input  wire                s_rd_ramp,
-    output wire [COLS*DW-1:0]  m_rd_data,
+    input  wire                s_rd_split,
+    output wire [LANES*DW-1:0] m_rd_data,
     // UPDATE
     input  wire                s_b_valid,
     output wire                s_b_ready,
@@ -42,7 +45,9 @@ module weights #(
     output wire                m_b_valid,
     output wire [COLS*DW-1:0]  m_b_data
 );
-    localparam ROW_W = $clog2(DEPTH);
+    localparam ROW_W  = $clog2(DEPTH);
+    localparam ALL    = LANES/COLS;
+    localparam GROUPS = DEPTH < LANES ? 1 : ALL;
 
     wire               row_valid;
     wire [COLS*DW-1:0] row;
@@ -81,11 +86,13 @@ module weights #(
     assign m_done = row_valid && last;
 
     wire rd_valid_unused;
-    weight_buffer #(.COLS(COLS), .DW(DW), .DEPTH(DEPTH), .LATENCY(READ), .PARTS(4)) u_buffer (
+    wire [GROUPS*COLS*DW-1:0] rd_data;
+    assign m_rd_data = {(ALL/GROUPS){rd_data}};
+    weight_buffer #(.COLS(COLS), .DW(DW), .DEPTH(DEPTH), .LATENCY(READ), .PARTS(ALL > 4 ? 8 : 4), .GROUPS(GROUPS)) u_buffer (
         .clk(clk), .rst(rst),
         .s_wr_valid(row_valid), .s_wr_addr(row_q[ROW_W-1:0]), .s_wr_rot(index[16 +: COLS_LOG]), .s_wr_data(row),
-        .s_rd_valid(s_rd_valid), .s_rd_addr(s_rd_addr[ROW_W-1:0]), .s_rd_rot(s_rd_rot), .s_rd_ramp(s_rd_ramp),
-        .m_rd_valid(rd_valid_unused), .m_rd_data(m_rd_data),
+        .s_rd_valid(s_rd_valid), .s_rd_addr(s_rd_addr[ROW_W-1:0]), .s_rd_rot(s_rd_rot), .s_rd_ramp(s_rd_ramp), .s_rd_split(s_rd_split),
+        .m_rd_valid(rd_valid_unused), .m_rd_data(rd_data),
         .s_b_valid(s_b_valid), .s_b_ready(s_b_ready), .s_b_addr(s_b_addr[ROW_W-1:0]), .s_b_rot(s_b_rot), .m_b_valid(m_b_valid), .m_b_data(m_b_data)
     );
 

@@ -47,6 +47,7 @@ module operand_buffer #(
     input  wire [11:0]                       s_rd_height,
     input  wire [11:0]                       s_rd_width,
     input  wire                              s_rd_channel,   // channel access
+    input  wire                              s_rd_split,     // pixel access: group g of lanes takes the pixels of the first, COLS*g channels on
     input  wire [$clog2(GRID*CHANNEL_R)-1:0] s_rd_step,      // its sub-step
     input  wire [15:0]                       s_rd_channels,  // lanes of channels beyond it read as zero
     input  wire [USER_W-1:0]                 s_rd_user,
@@ -92,7 +93,7 @@ module operand_buffer #(
         .clk(clk), .s_valid(s_wr_valid), .s_addr(s_wr_addr), .s_y0(s_wr_y0), .s_x0(s_wr_x0), .s_dy(s_wr_dy), .s_dx(s_wr_dx),
         .s_chan(s_wr_chan), .s_fold_a(s_wr_fold_a), .s_fold_s(s_wr_fold_s), .s_stride_y(s_wr_stride_y), .s_stride_x(s_wr_stride_x),
         .s_rot_y(s_wr_rot_y), .s_rot_x(s_wr_rot_x), .s_height(s_wr_height), .s_width(s_wr_width),
-        .s_channel(1'b0), .s_step({LOG{1'b0}}), .s_channels(16'd0),
+        .s_channel(1'b0), .s_split(1'b0), .s_step({LOG{1'b0}}), .s_channels(16'd0),
         .m_valid(wr_valid), .m_rot_y(wr_rot_y), .m_rot_x(wr_rot_x), .m_row_mask(wr_row_mask), .m_col_mask(wr_col_mask), .m_chan_mask(wr_address_m_chan_mask_unused),
         .m_bank_addr(wr_bank_addr)
     );
@@ -134,7 +135,7 @@ module operand_buffer #(
         .clk(clk), .s_valid(s_rd_valid), .s_addr(s_rd_addr), .s_y0(s_rd_y0), .s_x0(s_rd_x0), .s_dy(s_rd_dy), .s_dx(s_rd_dx),
         .s_chan(s_rd_chan), .s_fold_a(s_rd_fold_a), .s_fold_s(s_rd_fold_s), .s_stride_y(s_rd_stride_y), .s_stride_x(s_rd_stride_x),
         .s_rot_y(s_rd_rot_y), .s_rot_x(s_rd_rot_x), .s_height(s_rd_height), .s_width(s_rd_width),
-        .s_channel(s_rd_channel), .s_step(s_rd_step), .s_channels(s_rd_channels),
+        .s_channel(s_rd_channel), .s_split(s_rd_split), .s_step(s_rd_step), .s_channels(s_rd_channels),
         .m_valid(rd_valid), .m_rot_y(rd_rot_y), .m_rot_x(rd_rot_x), .m_row_mask(rd_row_mask), .m_col_mask(rd_col_mask),
         .m_chan_mask(rd_chan_mask), .m_bank_addr(rd_bank_addr)
     );

@@ -27,6 +27,7 @@ module skew_address #(
     input  wire [11:0]                     s_height,
     input  wire [11:0]                     s_width,
     input  wire                            s_channel,
+    input  wire                            s_split,      // pixel access: group g of COLS lanes has the pixels of the first, COLS*g channels on
     input  wire [$clog2(GRID*CHANNEL_R)-1:0] s_step,
     input  wire [15:0]                     s_channels,
     output reg                             m_valid,      // of rotations and masks
@@ -51,6 +52,7 @@ module skew_address #(
     wire [5:0] rot_x = s_x0[5:0] + s_dx[5:0] + {3'd0, s_rot_x} + {3'd0, s_chan[2:0] & LOW} + (s_channel ? {3'd0, lane_col} : 6'd0);
 
     reg          channel_q;
+    reg          split_q;
     reg [AW-1:0] addr_q;
     reg [AW-1:0] stride_y_q;
     reg [AW-1:0] stride_x_q;
@@ -67,6 +69,7 @@ module skew_address #(
             m_rot_y    <= rot_y[LOG-1:0];
             m_rot_x    <= rot_x[LOG-1:0];
             channel_q  <= s_channel;
+            split_q    <= s_split;
             addr_q     <= s_addr;
             stride_y_q <= s_stride_y;
             stride_x_q <= s_stride_x;
@@ -90,6 +93,10 @@ module skew_address #(
         end
         for (i = 0; i < GRID; i = i + 1) begin : g_line
             localparam [2:0]     I         = i;
+            localparam SPLIT_ROW  = i % CHANNEL_R;
+            localparam SPLIT_CHAN = COLS * (i / CHANNEL_R);
+            localparam [2:0]     SPLIT_I   = SPLIT_ROW[2:0];
+            localparam [AW-1:0]  SPLIT_C   = SPLIT_CHAN[AW-1:0];
             localparam FIRST_ROW  = (i / CHANNEL_R) * CHANNEL_R;
             localparam FIRST_CHAN = GRID * (i % CHANNEL_R);
             localparam [2:0]     GROUP_ROW = FIRST_ROW[2:0];
@@ -97,7 +104,7 @@ module skew_address #(
             localparam [AW-1:0]  COL_CHAN  = i;
             localparam [LOG-1:0] BANK      = i;
 
-            wire [2:0]         ly    = (s_channel ? lane_row[2:0] + GROUP_ROW : I) & pixel;
+            wire [2:0]         ly    = (s_channel ? lane_row[2:0] + GROUP_ROW : s_split ? SPLIT_I : I) & pixel;
             wire [2:0]         lx    = (s_channel ? lane_col : I) & pixel;
             wire [8:0]         move_y = {s_dy[7], s_dy} + {6'd0, ly};
             wire [8:0]         move_x = {s_dx[7], s_dx} + {6'd0, lx};
@@ -121,7 +128,7 @@ module skew_address #(
                 m_col_mask[i] <= !x[13] && (x < {2'b00, s_width});
             end
             always @(posedge clk) if (m_valid) begin
-                row_q <= scaled(off_y_q, stride_y_q) + (channel_q ? ROW_CHAN : {AW{1'b0}}) + addr_q;
+                row_q <= scaled(off_y_q, stride_y_q) + (channel_q ? ROW_CHAN : split_q ? SPLIT_C : {AW{1'b0}}) + addr_q;
                 col_q <= scaled(off_x_q, stride_x_q) + (channel_q ? COL_CHAN : {AW{1'b0}});
             end
             always @(posedge clk) if (sum_valid_q) begin

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One bank of the weight buffer: DEPTH words in 2^PART_W memories. Reads s_row with s_valid; beside it, in another part, the word of
-// port b. Both come 3 cycles later and stay until the next. Whoever drives b sees to it that the parts differ.
+// port b. Both come 3 cycles later and stay until the next. Whoever drives b sees to it that the parts differ. Group g of m_data is the
+// word of s_row, with s_split that of s_row whose part is exclusive-ored with g: rows that differ in the lowest digit lie at one place.
 `default_nettype none
 
 module weight_bank #(
@@ -8,7 +9,8 @@ module weight_bank #(
     parameter ROW_W  = 10,   // log2 DEPTH
     parameter ROT_W  = 4,
     parameter PART_W = 2,
-    parameter OUT_W  = 2
+    parameter OUT_W  = 2,
+    parameter GROUPS = 1     // no more than the parts
 ) (
     input  wire             clk,
     input  wire             s_wr_valid,
@@ -17,7 +19,8 @@ module weight_bank #(
     input  wire [DW-1:0]    s_wr_data,
     input  wire             s_valid,
     input  wire [ROW_W-1:0] s_row,
-    output wire [DW-1:0]    m_data,
+    input  wire             s_split,
+    output wire [GROUPS*DW-1:0] m_data,
     input  wire             s_b_valid,
     input  wire [OUT_W-1:0] s_b_part,
     input  wire [ROW_W-1:0] s_b_place,
@@ -28,22 +31,26 @@ module weight_bank #(
     localparam PLACE_W = ROW_W - PART_W;
 
     wire [OUT_W-1:0] part;
-    wire [OUT_W-1:0] from;
     wire [ROW_W-1:0] place;
     row_part #(.ROW_W(ROW_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W)) u_part (.s_row(s_row), .m_part(part), .m_place(place));
-    delay_line #(.W(OUT_W), .CYCLES(3)) u_from (.clk(clk), .clear(1'b0), .s_data(part), .m_data(from));
 
     wire [DW-1:0] words [0:PARTS-1];
 
-    genvar p;
+    genvar p, g;
     generate
+        for (g = 0; g < GROUPS; g = g + 1) begin : g_group
+            localparam [OUT_W-1:0] OTHER = g;
+            wire [OUT_W-1:0] from;
+            delay_line #(.W(OUT_W), .CYCLES(3)) u_from (.clk(clk), .clear(1'b0), .s_data(part ^ (OTHER & {OUT_W{s_split}})), .m_data(from));
+            assign m_data[g*DW +: DW] = words[from];
+        end
         for (p = 0; p < PARTS; p = p + 1) begin : g_part
             wire               b_here = s_b_valid && s_b_part == p;
             reg                read_q;
             reg  [PLACE_W-1:0] place_q;
 
             always @(posedge clk) begin
-                read_q  <= b_here || (s_valid && part == p);
+                read_q  <= b_here || (s_valid && (s_split || part == p));
                 place_q <= b_here ? s_b_place[PLACE_W-1:0] : place[PLACE_W-1:0];
             end
             ram_sdp #(
@@ -62,7 +69,6 @@ module weight_bank #(
         end
     endgenerate
 
-    assign m_data   = words[from];
     assign m_b_data = words[s_b_from];
 
     wire _unused = &{1'b0, place, s_wr_place, s_b_place};

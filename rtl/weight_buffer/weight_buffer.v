@@ -5,7 +5,8 @@
 // One row is written and one read per cycle, free running; data leave LATENCY cycles after their request. A request sees
 // the writes of all earlier cycles; since LATENCY - 4 cycles are spent waiting, it also sees those of that many more cycles.
 // Port b reads rows (no ramp) beside the first port, 4 cycles after s_b_valid && s_b_ready. Each bank is made of PARTS memories; b waits
-// while the first port reads the part that it needs.
+// while the first port reads the part that it needs. A read with s_rd_split (no ramp) gives group g of m_rd_data the row of address
+// addr ^ g*COLS, others give every group the same words; b waits for it.
 `default_nettype none
 
 module weight_buffer #(
@@ -13,7 +14,8 @@ module weight_buffer #(
     parameter DW      = 16,    // bits of a weight, 8..16
     parameter DEPTH   = 1024,  // rows, a power of two, at least 16
     parameter LATENCY = 4,     // of a read, at least 4
-    parameter PARTS   = 4      // 1, 2, 4 or 8; no more than DEPTH / COLS are made
+    parameter PARTS   = 4,     // 1, 2, 4 or 8; no more than DEPTH / COLS are made
+    parameter GROUPS  = 1      // of words of a read, a power of two, no more than the parts that are made
 ) (
     input  wire                     clk,
     input  wire                     rst,
@@ -25,8 +27,9 @@ module weight_buffer #(
     input  wire [$clog2(DEPTH)-1:0] s_rd_addr,
     input  wire [$clog2(COLS)-1:0]  s_rd_rot,
     input  wire                     s_rd_ramp,
+    input  wire                     s_rd_split,
     output wire                     m_rd_valid,
-    output wire [COLS*DW-1:0]       m_rd_data,
+    output wire [GROUPS*COLS*DW-1:0] m_rd_data,
     input  wire                     s_b_valid,
     output wire                     s_b_ready,
     input  wire [$clog2(DEPTH)-1:0] s_b_addr,
@@ -37,7 +40,7 @@ module weight_buffer #(
     localparam ADDR_W  = $clog2(DEPTH);
     localparam ROT_W   = $clog2(COLS);
     localparam WAIT    = LATENCY - 4;
-    localparam REQ_W   = ADDR_W + ROT_W + 1;
+    localparam REQ_W   = ADDR_W + ROT_W + 2;
     localparam ROOM    = ADDR_W > ROT_W ? ADDR_W - ROT_W : 0;
     localparam PART_W  = ROOM < $clog2(PARTS) ? ROOM : $clog2(PARTS);
     localparam OUT_W   = PART_W > 0 ? PART_W : 1;
@@ -57,6 +60,9 @@ module weight_buffer #(
         end
         if (PARTS != 1 && PARTS != 2 && PARTS != 4 && PARTS != 8) begin : g_illegal_parts
             gradcore_illegal_parameter_PARTS_not_1_2_4_or_8 u_stop ();
+        end
+        if (GROUPS < 1 || GROUPS > (1 << PART_W) || (GROUPS & (GROUPS-1)) != 0) begin : g_illegal_groups
+            gradcore_illegal_parameter_GROUPS_not_a_power_of_two_up_to_the_parts u_stop ();
         end
     endgenerate
 
@@ -92,10 +98,11 @@ module weight_buffer #(
     // Read: the narrow request waits, not the data.
     wire              valid;
     wire              ramp;
+    wire              split;
     wire [ROT_W-1:0]  rot;
     wire [ADDR_W-1:0] addr;
     delay_line #(.W(1), .CYCLES(WAIT)) u_valid (.clk(clk), .clear(rst), .s_data(s_rd_valid), .m_data(valid));
-    delay_line #(.W(REQ_W), .CYCLES(WAIT)) u_request (.clk(clk), .clear(1'b0), .s_data({s_rd_ramp, s_rd_rot, s_rd_addr}), .m_data({ramp, rot, addr}));
+    delay_line #(.W(REQ_W), .CYCLES(WAIT)) u_request (.clk(clk), .clear(1'b0), .s_data({s_rd_split, s_rd_ramp, s_rd_rot, s_rd_addr}), .m_data({split, ramp, rot, addr}));
     delay_line #(.W(1), .CYCLES(4)) u_rd_valid (.clk(clk), .clear(rst), .s_data(valid), .m_data(m_rd_valid));
 
     // Port b; the rows of a ramp lie in two parts at most.
@@ -110,7 +117,7 @@ module weight_buffer #(
     row_part #(.ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W)) u_last_part (.s_row(ramp_end), .m_part(last_part), .m_place(places_unused[ADDR_W +: ADDR_W]));
     row_part #(.ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W)) u_b_part (.s_row(s_b_addr), .m_part(b_part), .m_place(b_place));
     wire b_read = s_b_valid && s_b_ready;
-    assign s_b_ready = !(valid && (b_part == first_part || (ramp && b_part == last_part)));
+    assign s_b_ready = !(valid && (split || b_part == first_part || (ramp && b_part == last_part)));
     delay_line #(.W(1), .CYCLES(4)) u_b_valid (.clk(clk), .clear(rst), .s_data(b_read), .m_data(m_b_valid));
 
     // The rotations go with the words: address, memory and memory output register.
@@ -120,15 +127,17 @@ module weight_buffer #(
     delay_line #(.W(ROT_W), .CYCLES(3)) u_rd_rot (.clk(clk), .clear(1'b0), .s_data(rot), .m_data(rd_rot));
     delay_line #(.W(ROT_W+OUT_W), .CYCLES(3)) u_b_rot (.clk(clk), .clear(1'b0), .s_data({b_part, s_b_rot}), .m_data({b_from, b_rot}));
 
-    wire [COLS*DW-1:0] rd_banks;
+    wire [GROUPS*COLS*DW-1:0] rd_banks;
+    wire [GROUPS*COLS*DW-1:0] rd_lanes;
     wire [COLS*DW-1:0] b_banks;
 
-    genvar b;
+    genvar b, g;
     generate
         for (b = 0; b < COLS; b = b + 1) begin : g_bank
             localparam [ROT_W-1:0] BANK = b;
             wire [ROT_W-1:0]  lane = (BANK - rot) & {ROT_W{ramp}};
             wire [ADDR_W-1:0] rise;
+            wire [GROUPS*DW-1:0] word;
 
             if (ADDR_W > ROT_W) begin : g_wide
                 assign rise = {{(ADDR_W-ROT_W){1'b0}}, lane};
@@ -136,19 +145,23 @@ module weight_buffer #(
                 assign rise = lane[ADDR_W-1:0];
             end
 
-            weight_bank #(.DW(DW), .ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W)) u_bank (
+            weight_bank #(.DW(DW), .ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W), .GROUPS(GROUPS)) u_bank (
                 .clk(clk), .s_wr_valid(wr_valid_q), .s_wr_part(wr_part_q), .s_wr_place(wr_place_q), .s_wr_data(wr_banks_q[b*DW +: DW]),
-                .s_valid(valid), .s_row(addr + rise), .m_data(rd_banks[b*DW +: DW]),
+                .s_valid(valid), .s_row(addr + rise), .s_split(split), .m_data(word),
                 .s_b_valid(b_read), .s_b_part(b_part), .s_b_place(b_place), .s_b_from(b_from), .m_b_data(b_banks[b*DW +: DW])
             );
+            for (g = 0; g < GROUPS; g = g + 1) begin : g_group
+                assign rd_banks[(g*COLS+b)*DW +: DW] = word[g*DW +: DW];
+            end
+        end
+        for (g = 0; g < GROUPS; g = g + 1) begin : g_turn
+            word_rotate #(.N(COLS), .W(DW)) u_rd_rotate (.s_rot(rd_rot), .s_data(rd_banks[g*COLS*DW +: COLS*DW]), .m_data(rd_lanes[g*COLS*DW +: COLS*DW]));
         end
     endgenerate
 
-    wire [COLS*DW-1:0] rd_lanes;
     wire [COLS*DW-1:0] b_lanes;
-    reg  [COLS*DW-1:0] rd_lanes_q;
+    reg  [GROUPS*COLS*DW-1:0] rd_lanes_q;
     reg  [COLS*DW-1:0] b_lanes_q;
-    word_rotate #(.N(COLS), .W(DW)) u_rd_rotate (.s_rot(rd_rot), .s_data(rd_banks), .m_data(rd_lanes));
     word_rotate #(.N(COLS), .W(DW)) u_b_rotate (.s_rot(b_rot), .s_data(b_banks), .m_data(b_lanes));
 
     always @(posedge clk) begin

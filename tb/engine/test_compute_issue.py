@@ -12,6 +12,9 @@ from tb.support.bench import cycles, start
 from tb.support.runner import parameter, run
 
 
+GROUPS = {4: 4, 8: 8, 16: 4, 32: 2, 64: 1}    # of lanes, by columns
+
+
 def random_compute(cols):
     mode = random.choice([FP, BP, WU])
     small = {name: random.randint(1, 3) for name in ("n_rg", "n_g", "n_by", "n_bx", "n_ky", "n_kx")}
@@ -60,6 +63,28 @@ async def passes_leave_room_for_the_columns_of_the_one_before(dut):
     assert short, "no pass was as short as it may be"
 
 
-@pytest.mark.parametrize("cols", [4, 8, 16, 32, 64])
+@cocotb.test()
+async def groups_of_lanes_share_the_channels(dut):
+    """With split the steps of a tap go through the channels of the first group and the rows of their weights."""
+    cols, groups = parameter("COLS"), parameter("GROUPS")
+    await start(dut, start=0, s_instruction=0, s_hold=0)
+    for split in (0, 1):
+        n_c, row, wgt = random.randint(2 * cols, 3 * cols), random.randrange(1 << 16), random.randrange(1 << 16)
+        instr = instruction(Opcode.COMPUTE, mode=FP, split=split, n_g=1, n_by=1, n_bx=1, n_ky=1, n_kx=1, n_c=n_c, n_last=1, row_base=row, wgt_base=wgt,
+                            wgt_stride_cg=cols * (groups if split else 1))
+        dut.s_instruction.value = int.from_bytes(np.asarray(assemble([instr])).tobytes(), "little")
+        dut.start.value = 1
+        await cycles(dut, 1)
+        dut.start.value, got = 0, []
+        for _ in range(n_c + 3):
+            await cycles(dut, 1)
+            if dut.m_valid.value:
+                access = int(dut.m_row.value)
+                got.append((int(dut.m_split.value), access & 0xFFFF, access >> 60 & 0xFFFF, int(dut.m_wgt_addr.value), int(dut.m_wgt_rot.value)))
+        channels = [i // cols * cols * (groups if split else 1) + i % cols for i in range(n_c)]
+        assert got == [(split, (row + c) & 0xFFFF, c, (wgt + c) & 0xFFFF, c % cols) for c in channels]
+
+
+@pytest.mark.parametrize("cols", GROUPS)
 def test_compute_issue(cols):
-    run("engine", "compute_issue", {"COLS": cols, "COLS_LOG": cols.bit_length() - 1})
+    run("engine", "compute_issue", {"COLS": cols, "COLS_LOG": cols.bit_length() - 1, "GROUPS": GROUPS[cols]})

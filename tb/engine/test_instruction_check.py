@@ -23,6 +23,8 @@ def almost_right(config) -> Instruction:
             instr[name] = random.randint(1, min(4, high))
         elif name.startswith("stride") or name.endswith("addr"):
             instr[name] = config.mem_bytes * random.randrange(4)
+        elif name == "split":
+            instr[name] = int(config.split and instr["mode"] == 0 and random.getrandbits(1))
         elif "fold" in name or name in ("mode", "loss", "buffer"):
             instr[name] = random.randint(0, 1)
         elif name != "opcode":
@@ -36,7 +38,7 @@ def almost_right(config) -> Instruction:
 
 @cocotb.test()
 async def refuses_what_the_model_refuses(dut):
-    config = EngineConfig(grid=parameter("GRID"), cols=parameter("COLS"), mem_bytes=parameter("MEM_W") // 8)
+    config = EngineConfig(grid=parameter("GRID"), cols=parameter("COLS"), mem_bytes=parameter("MEM_W") // 8, wgt_depth=parameter("WGT_DEPTH"))
     seen = set()
     for _ in range(5000):
         instr = almost_right(config)
@@ -50,7 +52,7 @@ async def refuses_what_the_model_refuses(dut):
 
 @cocotb.test()
 async def refuses_every_bit_without_a_name(dut):
-    config = EngineConfig(grid=parameter("GRID"), cols=parameter("COLS"), mem_bytes=parameter("MEM_W") // 8)
+    config = EngineConfig(grid=parameter("GRID"), cols=parameter("COLS"), mem_bytes=parameter("MEM_W") // 8, wgt_depth=parameter("WGT_DEPTH"))
     for opcode in Opcode:
         good = encode(next(instr for instr in iter(lambda: almost_right(config), None) if instr.opcode == opcode and not problem(instr, config)))
         for bit in range(4, 8 * BYTES):
@@ -64,6 +66,6 @@ async def refuses_every_bit_without_a_name(dut):
             assert bool(dut.m_bad.value) == bad, f"{opcode.name} bit {bit}"
 
 
-@pytest.mark.parametrize("grid, cols, mem_w", [(8, 16, 512), (8, 64, 128), (4, 4, 64)])
-def test_instruction_check(grid, cols, mem_w):
-    run("engine", "instruction_check", {"GRID": grid, "COLS": cols, "MEM_W": mem_w})
+@pytest.mark.parametrize("grid, cols, mem_w, wgt_depth", [(8, 16, 512, 64), (8, 64, 128, 8192), (8, 8, 128, 32), (4, 4, 64, 16)])
+def test_instruction_check(grid, cols, mem_w, wgt_depth):
+    run("engine", "instruction_check", {"GRID": grid, "COLS": cols, "MEM_W": mem_w, "WGT_DEPTH": wgt_depth})

@@ -17,7 +17,7 @@ from tb.support.runner import expect_elaboration_error, parameter, run
 LATENCY = 7         # of a read
 WRITE_LATENCY = 4   # cycles that a write is under way: one that meets a reset there is lost
 PORTS = ["addr", "y0", "x0", "dy", "dx", "chan", "stride_y", "stride_x", "fold_a", "fold_s", "rot_y", "rot_x", "height", "width"]
-PIXELS = dict(channel=0, step=0, channels=0)    # of a read by pixel
+PIXELS = dict(channel=0, split=0, step=0, channels=0)    # of a read by pixel
 
 
 class Tensor:
@@ -34,7 +34,7 @@ class Tensor:
         if self.bh * self.bw > room:
             self.h, self.w, self.bh, self.bw = min(self.h, self.py), min(self.w, self.py), 1, 1
         self.groups = random.randint(1, 2) if 2 * self.bh * self.bw <= room else 1
-        self.c = random.randint(1, min(3 * grid + 3, room // (self.groups * self.bh * self.bw)))
+        self.c = random.randint(1, min(random.choice([3 * grid + 3, grid**2 + 9]), room // (self.groups * self.bh * self.bw)))
         self.size = self.groups * self.bh * self.bw * self.c
         self.data = np.zeros((self.groups * self.group_images, self.c, self.h, self.w), np.int64)
 
@@ -51,16 +51,19 @@ class Tensor:
                     fold_s=self.fold, stride_y=self.bw * self.c, stride_x=self.c, rot_y=self.py * nh, rot_x=self.py * nx,
                     height=self.h, width=self.w)
 
-    def lanes(self, fold_a, n, y0, x0, chan=None, group=None):
+    def lanes(self, fold_a, n, y0, x0, chan=None, group=None, split=None):
         """Index arrays (image, channel, y, x) of the lanes of a block displaced to (y0, x0), and which of them are elements.
 
-        `group`: (step, R) of a channel access."""
+        `group`: (step, R) of a channel access; `split`: R of a split one."""
         row, col = np.divmod(np.arange(self.grid**2), self.grid)
         chan = np.full(len(row), chan)
         if group:
             step, rows = group
             chan += self.grid * (row % rows) + col
             row, col = step // self.grid + row // rows * rows, np.full(len(row), step % self.grid)
+        if split:
+            chan += self.grid * split * (row // split)
+            row = row % split
         image = n + lane_images(self.grid, fold_a, 0)[row * self.grid + col]
         index = image, chan, y0 + row % (1 << fold_a), x0 + col % (1 << fold_a)
         return index, np.all([(0 <= i) & (i < size) for i, size in zip(index, self.data.shape)], axis=0)
@@ -85,13 +88,17 @@ def read_access(tensor):
     fold_a = random.randint(tensor.fold, log)
     n, y0, x0 = random.choice(tensor.origins(fold_a))
     dy, dx = displacement(), displacement()
-    if random.getrandbits(1):
-        cols = tensor.grid * rows
+    cols, kind = tensor.grid * rows, random.choice(["pixel", "channel", "split"])
+    last = tensor.c - tensor.grid**2 + cols     # of the channels with which a split access may begin
+    split = None
+    if kind == "channel":
         chan, step = random.randrange(0, tensor.c, cols), random.randrange(cols)
-        more, group = dict(channel=1, step=step, channels=tensor.c), (step, rows)
+        more, group = PIXELS | dict(channel=1, step=step, channels=tensor.c), (step, rows)
+    elif kind == "split" and last > 0:
+        chan, more, group, split = random.randrange(last), PIXELS | dict(split=1), None, rows
     else:
         chan, more, group = random.randrange(tensor.c), PIXELS, None
-    return tensor.fields(fold_a, n, y0, x0, chan, dy, dx) | more, tensor.read(*tensor.lanes(fold_a, n, y0 + dy, x0 + dx, chan, group))
+    return tensor.fields(fold_a, n, y0, x0, chan, dy, dx) | more, tensor.read(*tensor.lanes(fold_a, n, y0 + dy, x0 + dx, chan, group, split))
 
 
 def write_access(tensor, width, origin=None):
@@ -130,7 +137,7 @@ class Buffer:
     def __init__(self, dut):
         self.dut, self.pipe = dut, []
         self.grid, self.width = parameter("GRID"), parameter("DW")
-        ports = {prefix: PORTS + more for prefix, more in (("s_wr_", ["enable", "data"]), ("s_rd_", ["channel", "step", "channels", "user"]))}
+        ports = {prefix: PORTS + more for prefix, more in (("s_wr_", ["enable", "data"]), ("s_rd_", ["channel", "split", "step", "channels", "user"]))}
         self.ports = {prefix: {name: (handle := getattr(dut, prefix + name), len(handle)) for name in names} for prefix, names in ports.items()}
         self.valids = {prefix: getattr(dut, prefix + "valid") for prefix in ports}
 

@@ -8,7 +8,7 @@ import cocotb
 import numpy as np
 import pytest
 
-from gradcore.skew import Access, channel_access, pixel_access
+from gradcore.skew import Access, channel_access, pixel_access, split_access
 from tb.support.bench import cycles, start
 from tb.support.bits import unpack
 from tb.support.runner import parameter, run
@@ -33,9 +33,10 @@ def random_access(grid, width):
                   displacement(), displacement(), random.randrange(grid), random.randrange(grid))
 
 
-def expected(grid, width, cols, a, channel, step, channels):
+def expected(grid, width, cols, a, kind, step, channels):
     """Rotations; masks of rows, columns and channels together; address of each bank."""
-    bank_row, bank_col, address, valid = channel_access(grid, cols, a, step, channels) if channel else pixel_access(grid, a)
+    accesses = {"channel": lambda: channel_access(grid, cols, a, step, channels), "split": lambda: split_access(grid, cols, a), "pixel": lambda: pixel_access(grid, a)}
+    bank_row, bank_col, address, valid = accesses[kind]()
     banks = np.zeros((grid, grid), int)
     banks[bank_row, bank_col] = address % (1 << width)
     return (bank_row[0, 0], bank_col[0, 0]), valid.ravel().tolist(), banks.ravel().tolist()
@@ -49,15 +50,15 @@ async def accesses_match_the_model(dut, bubbles):
     await start(dut)
     due = [None] * 4
     for _ in range(300):
-        a, channel, step = random_access(grid, width), random.getrandbits(1), random.randrange(cols)
-        if channel:
+        a, kind, step = random_access(grid, width), random.choice(["pixel", "channel", "split"]), random.randrange(cols)
+        if kind == "channel":
             a = Access(**asdict(a) | dict(chan=a.chan // cols * cols))
         channels = random.choice([some(16), min(a.chan + random.randint(0, cols), 0xFFFF), max(0, a.chan - 1)])
         valid = random.random() >= bubbles
-        fields = asdict(a) | dict(dy=a.dy & 255, dx=a.dx & 255, valid=int(valid), channel=channel, step=step, channels=channels)
+        fields = asdict(a) | dict(dy=a.dy & 255, dx=a.dx & 255, valid=int(valid), channel=int(kind == "channel"), split=int(kind == "split"), step=step, channels=channels)
         for name, value in fields.items():
             getattr(dut, f"s_{name}").value = value
-        due = [expected(grid, width, cols, a, channel, step, channels) if valid else None] + due[:-1]
+        due = [expected(grid, width, cols, a, kind, step, channels) if valid else None] + due[:-1]
         await cycles(dut, 1)
         assert bool(dut.m_valid.value) == valid
         if due[0]:

@@ -19,7 +19,7 @@ class Buffer:
     def __init__(self, dut):
         self.dut = dut
         self.cols, self.dw, self.depth = parameter("COLS"), parameter("DW"), parameter("DEPTH")
-        self.latency = parameter("LATENCY")
+        self.latency, self.groups = parameter("LATENCY"), parameter("GROUPS")
         self.banks = np.zeros((self.cols, self.depth), dtype=int)
         self.waiting = [None] * (self.latency - 4)  # requests that have not read yet
         self.leaving = [None] * 4
@@ -28,6 +28,10 @@ class Buffer:
 
     def word(self, j, addr, rot, ramp):
         return int(self.banks[(j + rot) % self.cols, (addr + (j if ramp else 0)) % self.depth])
+
+    def words(self, addr, rot, ramp, split=0):
+        """Words of a read: every group's row, with split each another."""
+        return [self.word(j, addr ^ g * self.cols * split, rot, ramp) for g in range(self.groups) for j in range(self.cols)]
 
     def parts(self, first, count=1):
         """Parts in which the rows first.. lie."""
@@ -42,29 +46,30 @@ class Buffer:
         return found
 
     async def cycle(self, write=None, read=None, b=None):
-        """write: (addr, rot, words), read: (addr, rot, ramp), b: (addr, rot); returns the words that leave in this cycle."""
+        """write: (addr, rot, words), read: (addr, rot, ramp[, split]), b: (addr, rot); returns the words that leave in this cycle."""
         dut = self.dut
         dut.s_b_valid.value = b is not None
         dut.s_b_addr.value, dut.s_b_rot.value = b or (0, 0)
         dut.s_wr_valid.value, dut.s_rd_valid.value = write is not None, read is not None
         addr, rot, words = write or (random.randrange(self.depth), random.randrange(self.cols), [])
         dut.s_wr_addr.value, dut.s_wr_rot.value, dut.s_wr_data.value = addr, rot, pack(words, self.dw)
-        dut.s_rd_addr.value, dut.s_rd_rot.value, dut.s_rd_ramp.value = read or (random.randrange(self.depth), 0, 1)
+        dut.s_rd_addr.value, dut.s_rd_rot.value, dut.s_rd_ramp.value = read[:3] if read else (random.randrange(self.depth), 0, 1)
+        dut.s_rd_split.value = split = int(len(read) > 3 and read[3]) if read else random.getrandbits(1)
         await ReadOnly()
         due = self.leaving.pop(0)
-        got = unpack(dut.m_rd_data.value, self.dw, self.cols) if due else None
+        got = unpack(dut.m_rd_data.value, self.dw, self.groups * self.cols) if due else None
         assert bool(dut.m_rd_valid.value) == (due is not None)
         assert got == due
         b_due = self.b_leaving.pop(0)
         assert bool(dut.m_b_valid.value) == (b_due is not None)
         assert b_due is None or unpack(dut.m_b_data.value, self.dw, self.cols) == b_due
-        self.waiting.append(read)
+        self.waiting.append(read and (*read[:3], split))
         read = self.waiting.pop(0)
-        taken = b is not None and not (read and self.parts(b[0]) & self.parts(read[0], self.cols if read[2] else 1))
+        taken = b is not None and not (read and (read[3] or self.parts(b[0]) & self.parts(read[0], self.cols if read[2] else 1)))
         assert b is None or bool(dut.s_b_ready.value) == taken
         self.b_taken += taken
         self.b_leaving.append([self.word(j, *b, 0) for j in range(self.cols)] if taken else None)
-        self.leaving.append([self.word(j, *read) for j in range(self.cols)] if read else None)
+        self.leaving.append(self.words(*read) if read else None)
         if write:
             for j, word in enumerate(words):
                 self.banks[(j + rot) % self.cols, addr] = word
@@ -77,7 +82,7 @@ class Buffer:
 
 
 async def begin(dut):
-    names = ["s_wr_addr", "s_wr_rot", "s_wr_data", "s_rd_addr", "s_rd_rot", "s_rd_ramp", "s_b_addr", "s_b_rot"]
+    names = ["s_wr_addr", "s_wr_rot", "s_wr_data", "s_rd_addr", "s_rd_rot", "s_rd_ramp", "s_rd_split", "s_b_addr", "s_b_rot"]
     await start(dut, **dict.fromkeys(names, 0))
     buffer = Buffer(dut)
     for addr in range(buffer.depth):
@@ -94,7 +99,8 @@ async def reads_and_writes_match_the_banks(dut, density):
         rot = random.randrange(buffer.cols)
         write = (addr, rot, buffer.row()) if random.random() < density else None
         near = (addr + random.choice([0, 0, 1, -buffer.cols + 1])) % buffer.depth
-        read = (near, random.randrange(buffer.cols), random.getrandbits(1)) if random.random() < density else None
+        kind = random.choice([(0,), (1,), (0, 1)])      # a row, a ramp, a row for each group
+        read = (near, random.randrange(buffer.cols), *kind) if random.random() < density else None
         b = (random.choice([near, random.randrange(buffer.depth)]), random.randrange(buffer.cols)) if random.random() < density else None
         await buffer.cycle(write, read, b)
     for _ in range(buffer.latency):
@@ -117,7 +123,7 @@ async def matrix_comes_by_row_and_by_column(dut):
     expected += [list(weights[first:first + cols, out]) for first in range(0, rows - cols + 1, cols) for out in range(cols)]
     got = [await buffer.cycle(read=read) for read in by_row + by_column]
     got += [await buffer.cycle() for _ in range(buffer.latency)]
-    assert [words for words in got if words is not None] == expected
+    assert [words for words in got if words is not None] == [words * buffer.groups for words in expected]
 
 
 @cocotb.test()
@@ -154,19 +160,26 @@ async def reset_forgets_requests_and_keeps_the_words(dut):
 
 @pytest.mark.parametrize("cols", [4, 8, 16, 32, 64])
 def test_weight_buffer(cols):
-    run("weight_buffer", "weight_buffer", {"COLS": cols, "DW": random.randint(8, 16),
-                                           "DEPTH": random.choice([16, 32, 128, 512]), "LATENCY": random.randint(4, 9),
-                                           "PARTS": random.choice([1, 2, 4, 8])})
+    depth, parts = random.choice([16, 32, 128, 512]), random.choice([1, 2, 4, 8])
+    made = max(1, min(parts, depth // cols))
+    run("weight_buffer", "weight_buffer", {"COLS": cols, "DW": random.randint(8, 16), "DEPTH": depth, "LATENCY": random.randint(4, 9),
+                                           "PARTS": parts, "GROUPS": random.choice([n for n in (1, 2, 4, 8) if n <= made])})
+
+
+@pytest.mark.parametrize("cols, depth, parts, groups", [(4, 16, 4, 4), (8, 128, 8, 8), (16, 512, 4, 4), (32, 64, 4, 2), (32, 512, 4, 2)])
+def test_groups(cols, depth, parts, groups):
+    run("weight_buffer", "weight_buffer", {"COLS": cols, "DW": 16, "DEPTH": depth, "LATENCY": 7, "PARTS": parts, "GROUPS": groups})
 
 
 @pytest.mark.parametrize("depth, latency", [(16, 4), (64, 5)])
 def test_shortest_latencies(depth, latency):
-    run("weight_buffer", "weight_buffer", {"COLS": 16, "DW": 16, "DEPTH": depth, "LATENCY": latency, "PARTS": 4})
+    run("weight_buffer", "weight_buffer", {"COLS": 16, "DW": 16, "DEPTH": depth, "LATENCY": latency, "PARTS": 4, "GROUPS": 1})
 
 
 @pytest.mark.parametrize("parameters, reason", [
     ({"COLS": 2}, "COLS_"), ({"COLS": 12}, "COLS_"), ({"COLS": 128}, "COLS_"), ({"DW": 7}, "DW_"), ({"DW": 17}, "DW_"),
     ({"DEPTH": 8}, "DEPTH_"), ({"DEPTH": 100}, "DEPTH_"), ({"LATENCY": 3}, "LATENCY_"), ({"PARTS": 3}, "PARTS_"), ({"PARTS": 16}, "PARTS_"),
+    ({"GROUPS": 3}, "GROUPS_"), ({"GROUPS": 8}, "GROUPS_"), ({"COLS": 64, "DEPTH": 128, "GROUPS": 4}, "GROUPS_"),
 ])
 def test_refuses(parameters, reason):
     expect_elaboration_error("weight_buffer", "weight_buffer", parameters, reason)
