@@ -169,7 +169,8 @@ def _early_gradients(best: CompiledNetwork, layers: tuple, keep: bool) -> Compil
         train = _program("train", lower, keep, early | {index})
         if train.cycles < best.train.cycles:
             best, early = replace(best, train=train), early | {index}
-    return best
+    train = _program("train", lower, keep, early, last=True) if len(layers) > 1 else best.train
+    return replace(best, train=train) if train.cycles < best.train.cycles else best
 
 
 def _fitting(network, layers: tuple, config: EngineConfig, images: int, keep: bool, floors: dict) -> tuple:
@@ -194,8 +195,8 @@ def _stage_fold(memory: MemoryMap, stage: int) -> int:
     return folds.out if stage % 2 else folds.fp
 
 
-def _program(name: str, lower: Lower, keep: bool, early: frozenset = frozenset()) -> CompiledProgram:
-    ops = Schedule(lower, name == "train", keep, early).ops
+def _program(name: str, lower: Lower, keep: bool, early: frozenset = frozenset(), last: bool = False) -> CompiledProgram:
+    ops = Schedule(lower, name == "train", keep, early, last).ops
     tokens = add_tokens(ops)
     if len(ops) >= INDEX_LIMIT:
         raise CompileError(None, "instructions of the program", len(ops), INDEX_LIMIT)

@@ -136,13 +136,23 @@ class Lower:
             ops.append(Op(instr, p.name, what, max(fields["run_beats"], outer * inner), fields["run_beats"], [dram], [("wgt", base, base + outer * inner)]))
         return ops
 
-    def update(self, index: int, grads: Rows, held: Rows | None = None) -> list:
-        """UPDATE of weights and of the bias; `held`: their rows in the weight buffer, from where they are read."""
+    def taps(self, index: int, last: bool) -> list:
+        """Rows of the kernel as (first, count) that WU and UPDATE take at once: all, or the last one by itself where that can be done."""
+        layout, rows = self.memory.weight[index].layout, self.layers[index].weight_shape[2]
+        row = layout.inner // rows
+        apart = last and rows > 1 and layout.groups == 1 and row * self.config.row_bytes % self.config.mem_bytes == 0
+        return [(0, rows - 1), (rows - 1, 1)] if apart else [(0, rows)]
+
+    def update(self, index: int, grads: Rows, held: Rows | None, taps: tuple) -> list:
+        """UPDATE of the weights of some rows of the kernel, with the first one of the bias; `held`: their rows in the weight buffer, from
+        where they are read."""
         p, tensor, previous = self.layers[index], self.memory.weight[index], self.memory.momentum[index]
         layout, ops, momentum = tensor.layout, [], self.network.optimiser == "momentum"
         inputs = self.network.parameters[index].weight_shape[1]
-        parts = [("weights", 0, layout.inner, grads.base, 0, p.weight_update, held and dict(wgt_base=held.base, wgt_inner=inputs))]
-        if p.bias:
+        first, inner = (n * layout.inner // p.weight_shape[2] for n in taps)
+        parts = [("weights", first * self.config.row_bytes, inner, grads.base + first, first, p.weight_update,
+                  held and dict(wgt_base=held.base + first, wgt_inner=inputs))]  # fmt: skip
+        if p.bias and not first:
             parts.append(("bias", layout.bias_offset, 1, grads.bias_base, layout.inner, p.bias_update, held and dict(wgt_base=held.bias_base, wgt_inner=1)))
         for what, offset, inner, base, key, numbers, source in parts:
             words = layout.groups * inner
@@ -262,19 +272,23 @@ class Lower:
             ops.append(self._compute(p, common | fields, text, [source.range, ("wgt", rows.base, rows.end)], [dest.range], late))
         return ops
 
-    def gradients(self, index: int, image: int, delta: Place, act: Place, grads: Rows, first: bool) -> Op:
-        """COMPUTE WU: adds the gradients of the group that starts with `image`."""
+    def gradients(self, index: int, image: int, delta: Place, act: Place, grads: Rows, first: bool, taps: tuple) -> Op:
+        """COMPUTE WU: adds the gradients of the group that starts with `image` for some rows of the kernel, with the first one those of the bias."""
         p, fold, memory = self.layers[index], self.memory.folds[index].fp, self.memory
         layout, shape, (outputs, inputs, *kernel) = memory.weight[index].layout, delta_shape(p), p.weight_shape
         fields = dict(
-            mode=WU, row_buf=delta.buffer, bias=p.bias, grad_first=first, n_rg=layout.groups, n_ky=kernel[0], n_kx=kernel[1],
-            disp_y0=-p.pad[0], disp_x0=-p.pad[1], grad_base=grads.base, grad_stride_rg=layout.inner,
+            mode=WU, row_buf=delta.buffer, bias=p.bias and not taps[0], grad_first=first, n_rg=layout.groups, n_ky=taps[1], n_kx=kernel[1],
+            disp_y0=taps[0] - p.pad[0], disp_x0=-p.pad[1], grad_base=grads.base + taps[0] * kernel[1] * inputs, grad_stride_rg=layout.inner,
             grad_stride_ky=kernel[1] * inputs, grad_stride_kx=inputs, grad_bias_base=grads.bias_base,
             row_channels=outputs, col_channels=inputs)  # fmt: skip
         fields |= self._common(fold, image, shape) | self._column_groups(inputs)
         fields |= self._operand("row", delta, fold, image, shape) | self._operand("col", act, fold, image, p.in_shape)
-        touched = ("grad", grads.base, grads.end)
-        return self._compute(p, fields, f"WU images {image}..", [delta.range, act.range], [touched], [touched])
+        touched = [("grad", grads.base, grads.end)]
+        if taps[1] < kernel[0]:
+            start = fields["grad_base"]
+            touched = [("grad", start, start + taps[1] * kernel[1] * inputs)] + [("grad", grads.bias_base, grads.end)] * fields["bias"]
+        text = f"WU images {image}.." + f" taps {taps[0]}.." * (taps[1] < kernel[0])
+        return self._compute(p, fields, text, [delta.range, act.range], touched, touched)
 
     def _compute(self, p, fields, text, reads, writes, late) -> Op:
         instr = self._make(Opcode.COMPUTE, p.name, **fields)

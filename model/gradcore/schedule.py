@@ -12,14 +12,16 @@ from gradcore.timeline import timeline
 
 class Schedule:
     """Emits the operations of one program. `train`: the whole iteration, else the forward pass alone. `early`: layers whose WU comes before
-    their BP, so that their UPDATE begins earlier.
+    their BP, so that their UPDATE begins earlier. `last`: the last row of the second layer's kernel comes after the first layer in WU and UPDATE, so
+    that the first one's UPDATE is done meanwhile.
 
     Layers form chains as long as their tiles fit: a chain is computed group by group of images, and what one layer writes into an operand
     buffer the next one reads there. Where all tensors of an iteration fit side by side, they stay in the buffers, except what up-sampling
     takes through DRAM. `keep`: also store what nobody loads, so that all can be looked at.
     """
 
-    def __init__(self, lower: Lower, train: bool, keep: bool, early: frozenset = frozenset()):
+    def __init__(self, lower: Lower, train: bool, keep: bool, early: frozenset = frozenset(), last: bool = False):
+        self.last, self._later = last, []
         self.lower, self.train, self.keep, self.early = lower, train, keep, early
         self.network, self.config, self.memory = lower.network, lower.config, lower.memory
         self.layers, self.images = lower.layers, lower.images
@@ -252,9 +254,13 @@ class Schedule:
                 behind = next(follow)
         for _ in follow:
             pass
-        for index in [*chain, *beside]:
-            held = self.weight_rows[index] if self._weights_stay else None
-            self.ops += self.lower.update(index, self.grad_rows[index], held)
+        later, self._later = self._later, []
+        self.ops += later
+        for part in (0, 1):
+            for index in [*chain, *beside]:
+                held = self.weight_rows[index] if self._weights_stay else None
+                for taps in self._taps(index)[part : part + 1]:
+                    self.ops += self.lower.update(index, self.grad_rows[index], held, taps)
 
     def _backward_groups(self, chain: list, slots: list):
         """Emits the BP and WU of a chain group by group; yields the number of images done after each."""
@@ -269,11 +275,16 @@ class Schedule:
             self._load(delta_slots, chain[0], self.memory.delta[chain[0]], image, self._scale(chain[0]))
             for index in chain:
                 rows = deltas[index].place(self.memory.delta[index], image)
-                gradients = self.lower.gradients(index, image, rows, columns[index], self.grad_rows[index], image == 0)
+                gradients, *later = (self.lower.gradients(index, image, rows, columns[index], self.grad_rows[index], image == 0, taps) for taps in self._taps(index))
+                self._later += later
                 self.ops += [gradients] * (index in self.early)
                 self._errors(index, image, deltas[index], errors[index], index == chain[-1])
                 self.ops += [gradients] * (index not in self.early)
             yield min(image + self._group_images(chain[0]), self.images)
+
+    def _taps(self, index: int) -> list:
+        """Rows of the kernel that WU and UPDATE take at once; the operands of what comes later must stay."""
+        return self.lower.taps(index, self.last and index == 1 and bool(self._own))
 
     def _own_backward(self, chain: list) -> list:
         """The slots of a backward chain where every tensor has its own."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from gradcore.isa import ENGINE, WU, Opcode
 from gradcore.tokens import COMPUTE, PRODUCER, READ, WRITTEN, dependencies
 
-TURN_ROUND, READ_LATENCY, DRAIN_LATENCY, FETCH_LATENCY = 2, 6, 30, 34
+TURN_ROUND, READ_LATENCY, DRAIN_LATENCY, FETCH_LATENCY = 2, 6, 24, 34
 # Cycles of a transfer besides its beats and the memory's latency, which an UPDATE meets twice.
 TRANSFER_LATENCY = {Opcode.LOAD: 25, Opcode.LOADW: 7, Opcode.STORE: 25, Opcode.UPDATE: 39}
 

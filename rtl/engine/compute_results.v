@@ -2,7 +2,7 @@
 // Everything behind the array: takes drained columns and the places that compute_drain found for them, and writes
 // activations, deltas and gates to the buffers (FP, BP, through the drain) or sums to the gradient buffer (WU). s_acc belongs to the word
 // that entered RANDOM - JOIN cycles earlier; group_sum takes JOIN cycles. Gate vectors are asked for here and come back GATE_READ cycles later. Fixed latency, no back-pressure.
-// m_written pulses with the instruction's signal field once its last result can be read.
+// m_written pulses with the instruction's signal field in time for whoever it lets go; the loss is complete 4 cycles later.
 `default_nettype none
 
 module compute_results #(
@@ -50,7 +50,7 @@ module compute_results #(
     output wire [63:0]                sts_loss
 );
     localparam LANES   = GRID*GRID;
-    localparam SETTLE  = 16;                  // drain, write and gradient pipelines
+    localparam SETTLE  = 9;                   // the results are at the write ports 11 cycles after the sums, a token's first read comes 3 later
     localparam GATE    = 3;                   // drain: cycles from its input to its gate input
     localparam EARLY   = RANDOM + GATE - GATE_READ;
     localparam PLACE_W = 2*ACCESS_W + 16 + 9*16 + 1;
@@ -151,7 +151,7 @@ module compute_results #(
     assign m_gate_wr_valid  = out_valid && out_gate_write;
     assign m_gate_wr_access = out_gate;
 
-    // The instruction is done when its last word is through the longest of the pipelines.
+    // Whoever waits for the token finds the last word written, in the operand buffers and in the gradient buffer.
     wire settled;
     delay_line #(.W(1), .CYCLES(SETTLE)) u_settled (.clk(clk), .clear(rst), .s_data(at_valid && at_final), .m_data(settled));
     delay_line #(.W(5), .CYCLES(SETTLE)) u_signal (.clk(clk), .clear(1'b0), .s_data(at_config[14:10]), .m_data(m_written_signal));

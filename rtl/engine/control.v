@@ -51,7 +51,7 @@ module control #(
     input  wire                s_compute_room,
     input  wire                s_read,             // compute has read its operands
     input  wire [4:0]          s_read_signal,
-    input  wire                s_written,          // compute has written its results
+    input  wire                s_written,          // compute's results can be read by whoever starts now
     input  wire [4:0]          s_written_signal,
     // events
     input  wire                s_step,
@@ -201,11 +201,13 @@ module control #(
         .s_take(take), .m_available(available), .sts_overflow(tokens_sts_overflow_unused)
     );
 
-    // ---- End of program: compute instructions stay open until their results are written
+    // ---- End of program: compute instructions stay open until their results are written and LOSS is complete
+    wire      closed;
     reg [3:0] open_q;
+    delay_line #(.W(1), .CYCLES(7)) u_closed (.clk(clk), .clear(core_reset), .s_data(s_written), .m_data(closed));
     always @(posedge clk) begin
-        if (m_start[COMPUTE] && !s_written)      open_q <= open_q + 4'd1;
-        else if (s_written && !m_start[COMPUTE]) open_q <= open_q - 4'd1;
+        if (m_start[COMPUTE] && !closed)      open_q <= open_q + 4'd1;
+        else if (closed && !m_start[COMPUTE]) open_q <= open_q - 4'd1;
         if (core_reset) open_q <= 4'd0;
     end
     assign finished = running && dispatched && (&idle) && ~(|open_q) && !start;

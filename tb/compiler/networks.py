@@ -118,8 +118,10 @@ def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> in
         if stored(compiled, delta):
             same(f"{p.name} delta", delta.layout.unpack(device.tensor(delta)), want)
         layout = memory.weight[p.index].layout
-        rows = watch.rows.get((p.index * 4 + 2, 0))
-        if rows is not None:
+        tag = p.index * 4 + 2
+        parts = [rows for (found, key), rows in sorted(watch.rows.items(), key=lambda item: item[0]) if found == tag and key < layout.inner]
+        rows = np.concatenate(parts) if parts else None
+        if rows is not None and len(rows) == layout.rows:
             gradients += last["grad"][p.index].size
             same(f"{p.name} gradient", layout.from_rows(rows), last["grad"][p.index])
         rows = watch.rows.get((p.index * 4 + 2, layout.inner))
