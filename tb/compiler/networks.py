@@ -44,6 +44,23 @@ def random_network(rng, data_width: int, most_images: int = 40, largest: int = 2
             continue
 
 
+def splitting_network(rng, config: EngineConfig) -> Network:
+    """A network of few images whose small maps have a multiple of LANES channels: groups of lanes share them."""
+    while True:
+        shape = tuple(int(rng.integers(1, limit)) for limit in (4, 5, 7))
+        kernel = tuple(int(rng.integers(1, min(3, size) + 1)) for size in shape[1:])
+        pool = 2 if min(s - k + 1 for s, k in zip(shape[1:], kernel)) > 1 and rng.random() < 0.5 else None
+        layers = [Conv(config.lanes * int(rng.integers(1, 3)), (1, 1), (0, 0)), Conv(int(rng.choice([5, config.lanes])), kernel, (0, 0), pool=pool), Dense(config.lanes)]
+        layers.append(Dense(int(rng.integers(2, 2 * config.cols))))
+        images, rounding = int(rng.integers(1, 4)), str(rng.choice(list(MODES)))
+        try:
+            network = Network("shared", shape, tuple(layers), minibatch=images, data_width=config.data_width, rounding=rounding)
+            if any(op.instr.fields.get("split") for op in compile_network(network, config).train.ops):
+                return network
+        except (CompileError, NetworkError):
+            continue
+
+
 def fitting_network(rng, config: EngineConfig, **limits) -> Network:
     """A random network that the engine has room for."""
     while True:

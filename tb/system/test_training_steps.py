@@ -15,7 +15,7 @@ from gradcore.config import EngineConfig
 from gradcore.network import Conv, Dense, Network
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
-from tb.compiler.networks import fitting_network, train, train_on_machine
+from tb.compiler.networks import fitting_network, splitting_network, train, train_on_machine
 from tb.support.sim import ENGINES as FRONTS
 from tb.support.sim import simulation
 
@@ -51,6 +51,28 @@ def test_trains_through_a_front_with_back_pressure(front, seed):
     stall, latency, jitter = float(rng.choice([0.05, 0.3, 0.6])), int(rng.integers(0, 50)), int(rng.integers(0, 100))
     with simulation(front, 1 << 26, latency=latency, jitter=jitter, stall=stall, seed=seed) as backend:
         train(backend, network, FRONTS[front], seed)
+
+
+@pytest.mark.parametrize("seed", [pytest.param(s, id=f"seed{s}") for s in range(FIRST, FIRST + (COUNT + 1) // 2)])
+@pytest.mark.parametrize("engine", [*ENGINES][:3] + ["8x8x8"])
+def test_groups_of_lanes_share_the_channels(engine, seed):
+    config = ENGINES.get(engine, EngineConfig(cols=8, **SMALL))
+    rng = np.random.default_rng(seed)
+    network = splitting_network(rng, config)
+    print(f"seed {seed}: {network}")
+    with SimBackend(build_engine(config)[0], Memory(size=1 << 26, latency=int(rng.integers(1, 100)), seed=seed)) as backend:
+        train(backend, network, config, seed)
+
+
+@pytest.mark.parametrize("pool", [None, 2])
+def test_last_taps_of_the_second_layer_after_the_first_layer(pool):
+    config = ENGINES["4x4x8"]
+    network = Network("last", (3, 16, 16), (Conv(4, (3, 3), (1, 1)), Conv(4, (3, 3), (1, 1), pool=pool), Dense(3)), minibatch=1)
+    parts = [op.text for op in compiler.compile_network(network, config).train.ops if op.layer == "conv1" and op.text.startswith("WU")]
+    assert len(parts) == 2
+    train_on_machine(network, config, 1)
+    with SimBackend(build_engine(config)[0], Memory(size=1 << 26)) as backend:
+        train(backend, network, config, 1)
 
 
 def test_dense_over_a_large_map_in_the_finest_fold():
