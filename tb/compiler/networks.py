@@ -50,7 +50,7 @@ def splitting_network(rng, config: EngineConfig) -> Network:
         shape = tuple(int(rng.integers(1, limit)) for limit in (4, 5, 7))
         kernel = tuple(int(rng.integers(1, min(3, size) + 1)) for size in shape[1:])
         pool = 2 if min(s - k + 1 for s, k in zip(shape[1:], kernel)) > 1 and rng.random() < 0.5 else None
-        layers = [Conv(config.lanes * int(rng.integers(1, 3)), (1, 1), (0, 0)), Conv(int(rng.choice([5, config.lanes])), kernel, (0, 0), pool=pool), Dense(config.lanes)]
+        layers = [Conv(config.lanes * int(rng.integers(1, 3)), (1, 1), (0, 0)), Conv(config.lanes - int(rng.choice([0, 3])), kernel, (0, 0), pool=pool), Dense(config.lanes)]
         layers.append(Dense(int(rng.integers(2, 2 * config.cols))))
         images, rounding = int(rng.integers(1, 4)), str(rng.choice(list(MODES)))
         try:
