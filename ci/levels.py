@@ -6,9 +6,11 @@ LUTs; carry chains and wide multiplexers (MUXF) beside the LUTs count none. Flip
 the ports of the top module: an input arrives from a register there.
 """
 
+import json
 import re
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 
 sys.setrecursionlimit(100_000)
 THROUGH = {r"LUT[1-6]": 1, r"INV|BUFG|CARRY[48]|MUXF[789]": 0}      # cells without memory: levels from every input to every output
@@ -131,6 +133,22 @@ class _Analysis:
                 if depth + levels > found.get(start, (-1,))[0]:
                     found[start] = depth + levels, first
         return found
+
+
+def read(file: Path) -> dict:
+    """The netlist without what no path depends on: a large engine's would not fit the memory."""
+    shared = {}
+
+    def lean(entry: dict) -> dict:
+        entry.pop("parameters", None)
+        if "attributes" in entry:
+            entry["attributes"] = {key: value for key, value in entry["attributes"].items() if key in ("blackbox", "whitebox")}
+        if "port_directions" in entry:
+            entry["port_directions"] = shared.setdefault(tuple(entry["port_directions"].items()), entry["port_directions"])
+        return entry
+
+    with file.open() as text:
+        return json.load(text, object_hook=lean)
 
 
 def longest(netlist: dict, top: str) -> list:
