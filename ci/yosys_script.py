@@ -35,7 +35,8 @@ def map_parts(command: str, folder: Path) -> None:
 
     def part(number: int) -> str:
         """What Yosys said, if it failed."""
-        done = subprocess.run([sys.executable, __file__, folder, str(number), names[number], command], capture_output=True, text=True)
+        done = subprocess.run([sys.executable, __file__, folder, str(number), names[number], command],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         return done.stdout if done.returncode else ""
 
     with ThreadPoolExecutor(os.cpu_count()) as workers:

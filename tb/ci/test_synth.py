@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from gradcore.sources import ROOT
+from gradcore.sources import ROOT, sources
 from tb.ci.scripts import script
 
 CONFIGURATIONS = json.loads((ROOT / "ci" / "synth.json").read_text())
@@ -102,3 +102,28 @@ def test_families_have_cells_and_tables_of_their_own(tmp_path, monkeypatch):
     assert entry["cells"] == {"ALUT": 0, "ARITH": 0, "FF": 32, "DSP": 0.5, "M10K": 0}
     first, second = synth.table({"other": entry}).split("## Stand-in for Stratix 10")
     assert "planted" not in first and "| planted | planted |  |  |  | 32 | 0.5 |  |" in second
+
+
+def yosys(folder, name, commands):
+    """Run commands through ci/yosys_script.py: (exit code, output)."""
+    (folder / f"{name}.ys").write_text(commands)
+    done = subprocess.run([sys.executable, script("synth").YOSYS, f"{name}.ys"], cwd=folder, capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_modules_mapped_by_themselves_give_the_cells_of_the_whole(tmp_path):
+    """The commands of ci/synth, with map_luts written out, against synth_xilinx in one go."""
+    read = f"read_verilog {' '.join(map(str, sources('weight_buffer')))}\nchparam -set COLS 8 -set DEPTH 128 -set GROUPS 2 weight_buffer\n"
+    read += "hierarchy -top weight_buffer\nrename -top weight_buffer\n"
+    cells = {}
+    for name, commands in ("parts", script("synth").COMMANDS["xcup"]), ("whole", "synth_xilinx -family xcup -noiopad -top {top}"):
+        code, text = yosys(tmp_path, name, f"{read}{commands.format(top='weight_buffer')}\ntee -q -o {name}.json stat -hierarchy -json\n")
+        assert code == 0, text
+        cells[name] = json.loads((tmp_path / f"{name}.json").read_text())["design"]["num_cells_by_type"]
+    assert cells["parts"] == cells["whole"] and "LUT6" in cells["whole"]
+
+
+def test_a_module_that_cannot_be_mapped_ends_the_script(tmp_path):
+    (tmp_path / "planted.v").write_text(CHAIN)
+    code, text = yosys(tmp_path, "planted", "read_verilog planted.v\nsynth_xilinx -run begin:map_luts -top planted\nabc9 -lut nothing\nwrite_json planted.json\n")
+    assert code and "ERROR" in text and not (tmp_path / "planted.json").exists()
