@@ -1,5 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-# The system that qsys-script has made from platform.tcl is the top of the project; its engine is found where `make package` has put it.
+# Beside sources and pins: the system that qsys-script has made from platform.tcl, its engine where `make package` has put it, and how the kit
+# supplies the device: core voltage by PMBus, oscillator of 125 MHz, configuration by JTAG or from the kit's flash.
 if {![info exists env(GRADCORE_PACKAGE)]} {error "set GRADCORE_PACKAGE to the folder that make package has written"}
-set_global_assignment -name QSYS_FILE gradcore_s10gx.qsys
-set_global_assignment -name IP_SEARCH_PATHS $env(GRADCORE_PACKAGE)
+foreach {name value} [list \
+    QSYS_FILE gradcore_s10gx.qsys \
+    IP_SEARCH_PATHS $env(GRADCORE_PACKAGE) \
+    USE_PWRMGT_SCL SDM_IO14 \
+    USE_PWRMGT_SDA SDM_IO11 \
+    VID_OPERATION_MODE {PMBUS MASTER} \
+    PWRMGT_BUS_SPEED_MODE {400 KHZ} \
+    PWRMGT_SLAVE_DEVICE_TYPE LTM4677 \
+    PWRMGT_SLAVE_DEVICE0_ADDRESS 4F \
+    PWRMGT_PAGE_COMMAND_ENABLE ON \
+    PWRMGT_VOLTAGE_OUTPUT_FORMAT {AUTO DISCOVERY} \
+    PWRMGT_TRANSLATED_VOLTAGE_VALUE_UNIT VOLTS \
+    DEVICE_INITIALIZATION_CLOCK OSC_CLK_1_125MHZ \
+    STRATIXV_CONFIGURATION_SCHEME {AVST X16} \
+    PRESERVE_UNUSED_XCVR_CHANNEL ON] {
+    set_global_assignment -name $name $value
+}
