@@ -84,7 +84,7 @@ module compute_drain #(
     wire [4*16-1:0] index;
     wire [3:0] loops_at_first_unused;
     wire [3:0] loops_at_last_unused;
-    loop_nest #(.LEVELS(4), .W(16)) u_loops (
+    loop_nest #(.LEVELS(4), .W(16), .COUNT_LATE(1)) u_loops (
         .clk(clk), .cfg_count(wu ? {h[24], h[29], h[28], h[25]} : {16'd1, h[27], h[26], h[24]}),
         .start(rst), .step(pass_end), .advance(advance), .restart(restart),
         .at_first(loops_at_first_unused), .at_last(loops_at_last_unused), .last(nest_last), .index(index)
@@ -102,13 +102,13 @@ module compute_drain #(
     wire [15:0] grad_rg;
     wire [15:0] grad_ky;
     wire [15:0] grad_kx;
-    loop_term u_dst_by  (.clk(clk), .start(rst), .advance(advance[1] && (!half || by[0])), .restart(restart[1]), .stride(h[17] << dst_up), .m_term(dst_by));
-    loop_term u_dst_bx  (.clk(clk), .start(rst), .advance(advance[2] && (!half || bx[0])), .restart(restart[2]), .stride(h[18] << dst_up), .m_term(dst_bx));
-    loop_term #(.W(20)) u_gate_by (.clk(clk), .start(rst), .advance(advance[1]), .restart(restart[1]), .stride({4'd0, h[22]} << gate_up), .m_term(gate_by));
-    loop_term #(.W(20)) u_gate_bx (.clk(clk), .start(rst), .advance(advance[2]), .restart(restart[2]), .stride({4'd0, h[23]} << gate_up), .m_term(gate_bx));
-    loop_term u_grad_rg (.clk(clk), .start(rst), .advance(advance[0]), .restart(restart[0]), .stride(h[41]), .m_term(grad_rg));
-    loop_term u_grad_ky (.clk(clk), .start(rst), .advance(advance[1]), .restart(restart[1]), .stride(h[42]), .m_term(grad_ky));
-    loop_term u_grad_kx (.clk(clk), .start(rst), .advance(advance[2]), .restart(restart[2]), .stride(h[43]), .m_term(grad_kx));
+    loop_term u_dst_by  (.clk(clk), .start(rst), .step(pass_end), .advance(advance[1] && (!half || by[0])), .restart(restart[1]), .stride(h[17] << dst_up), .m_term(dst_by));
+    loop_term u_dst_bx  (.clk(clk), .start(rst), .step(pass_end), .advance(advance[2] && (!half || bx[0])), .restart(restart[2]), .stride(h[18] << dst_up), .m_term(dst_bx));
+    loop_term #(.W(20)) u_gate_by (.clk(clk), .start(rst), .step(pass_end), .advance(advance[1]), .restart(restart[1]), .stride({4'd0, h[22]} << gate_up), .m_term(gate_by));
+    loop_term #(.W(20)) u_gate_bx (.clk(clk), .start(rst), .step(pass_end), .advance(advance[2]), .restart(restart[2]), .stride({4'd0, h[23]} << gate_up), .m_term(gate_bx));
+    loop_term u_grad_rg (.clk(clk), .start(rst), .step(pass_end), .advance(advance[0]), .restart(restart[0]), .stride(h[41]), .m_term(grad_rg));
+    loop_term u_grad_ky (.clk(clk), .start(rst), .step(pass_end), .advance(advance[1]), .restart(restart[1]), .stride(h[42]), .m_term(grad_ky));
+    loop_term u_grad_kx (.clk(clk), .start(rst), .step(pass_end), .advance(advance[2]), .restart(restart[2]), .stride(h[43]), .m_term(grad_kx));
 
     wire [11:0] y0 = by[11:0] << fold_a;
     wire [11:0] x0 = bx[11:0] << fold_a;

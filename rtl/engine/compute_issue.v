@@ -76,11 +76,12 @@ module compute_issue #(
     reg run_q;
     reg bias_q;
     reg [COLS_LOG:0] owed_q;    // cycles until the columns of the pass before are out, less one
+    reg              owes_q;    // it is not zero
 
     wire inner_last = (&at_last[6:4]) && (wu || at_last[3]);
     wire pass_first = (&at_first[6:4]) && (wu || at_first[3]) && !bias_q;
     wire pass_last  = inner_last && (!bias_step || bias_q);
-    wire pad        = run_q && pass_last && |owed_q;    // the pass before may be of another instruction
+    wire pad        = run_q && pass_last && owes_q;    // the pass before may be of another instruction
     wire emit       = run_q && !pad && !s_hold;
     wire step       = emit && (!inner_last || pass_last);
 
@@ -119,12 +120,17 @@ module compute_issue #(
         else if (m_done) run_q <= 1'b0;
         if (start)     bias_q <= 1'b0;
         else if (emit) bias_q <= inner_last && bias_step && !bias_q;
-        if (m_pass)       owed_q <= owed;
-        else if (|owed_q) owed_q <= owed_q - ONE;
+        if (m_pass) begin
+            owed_q <= owed;
+            owes_q <= |owed;
+        end else if (owes_q) begin
+            owed_q <= owed_q - ONE;
+            owes_q <= owed_q != ONE;
+        end
         if (rst) begin
             run_q  <= 1'b0;
             bias_q <= 1'b0;
-            owed_q <= {(COLS_LOG+1){1'b0}};
+            owes_q <= 1'b0;
         end
     end
 
@@ -133,10 +139,10 @@ module compute_issue #(
     wire [15:0] row_bx;
     wire [15:0] col_by;
     wire [15:0] col_bx;
-    loop_term u_row_by (.clk(clk), .start(start), .advance(by_mv[0]), .restart(by_mv[1]), .stride(h[7]  << (fold_a - row_fold)), .m_term(row_by));
-    loop_term u_row_bx (.clk(clk), .start(start), .advance(bx_mv[0]), .restart(bx_mv[1]), .stride(h[8]  << (fold_a - row_fold)), .m_term(row_bx));
-    loop_term u_col_by (.clk(clk), .start(start), .advance(by_mv[0]), .restart(by_mv[1]), .stride(h[12] << (fold_a - col_fold)), .m_term(col_by));
-    loop_term u_col_bx (.clk(clk), .start(start), .advance(bx_mv[0]), .restart(bx_mv[1]), .stride(h[13] << (fold_a - col_fold)), .m_term(col_bx));
+    loop_term u_row_by (.clk(clk), .start(start), .step(step), .advance(by_mv[0]), .restart(by_mv[1]), .stride(h[7]  << (fold_a - row_fold)), .m_term(row_by));
+    loop_term u_row_bx (.clk(clk), .start(start), .step(step), .advance(bx_mv[0]), .restart(bx_mv[1]), .stride(h[8]  << (fold_a - row_fold)), .m_term(row_bx));
+    loop_term u_col_by (.clk(clk), .start(start), .step(step), .advance(by_mv[0]), .restart(by_mv[1]), .stride(h[12] << (fold_a - col_fold)), .m_term(col_by));
+    loop_term u_col_bx (.clk(clk), .start(start), .step(step), .advance(bx_mv[0]), .restart(bx_mv[1]), .stride(h[13] << (fold_a - col_fold)), .m_term(col_bx));
 
     // With split i = 0, 1.. stands for the channels 0..COLS-1, LANES..LANES+COLS-1, ..
     wire [15:0] c_high = c >> COLS_LOG << (COLS_LOG + $clog2(GROUPS));
@@ -149,10 +155,10 @@ module compute_issue #(
     reg  [7:0] dx_q;
     wire [7:0] tap_step = backward ? 8'hff : 8'h01;
     always @(posedge clk) begin
-        if (start || ky_mv[1]) dy_q <= h[32][7:0];
-        else if (ky_mv[0])     dy_q <= dy_q + tap_step;
-        if (start || kx_mv[1]) dx_q <= h[32][15:8];
-        else if (kx_mv[0])     dx_q <= dx_q + tap_step;
+        if (start || (step && ky_mv[1])) dy_q <= h[32][7:0];
+        else if (step && ky_mv[0])       dy_q <= dy_q + tap_step;
+        if (start || (step && kx_mv[1])) dx_q <= h[32][15:8];
+        else if (step && kx_mv[0])       dx_q <= dx_q + tap_step;
     end
 
     // Weight rows.
@@ -161,10 +167,10 @@ module compute_issue #(
     wire [15:0] wgt_kx;
     wire [15:0] wgt_cg;
     wire        group_end = &c[COLS_LOG-1:0];
-    loop_term u_wgt_g  (.clk(clk), .start(start), .advance(g_mv[0]),  .restart(g_mv[1]),  .stride(h[34]), .m_term(wgt_g));
-    loop_term u_wgt_ky (.clk(clk), .start(start), .advance(ky_mv[0]), .restart(ky_mv[1]), .stride(h[35]), .m_term(wgt_ky));
-    loop_term u_wgt_kx (.clk(clk), .start(start), .advance(kx_mv[0]), .restart(kx_mv[1]), .stride(h[36]), .m_term(wgt_kx));
-    loop_term u_wgt_cg (.clk(clk), .start(start), .advance(advance[6] && group_end), .restart(restart[6]), .stride(h[37]), .m_term(wgt_cg));
+    loop_term u_wgt_g  (.clk(clk), .start(start), .step(step), .advance(g_mv[0]),  .restart(g_mv[1]),  .stride(h[34]), .m_term(wgt_g));
+    loop_term u_wgt_ky (.clk(clk), .start(start), .step(step), .advance(ky_mv[0]), .restart(ky_mv[1]), .stride(h[35]), .m_term(wgt_ky));
+    loop_term u_wgt_kx (.clk(clk), .start(start), .step(step), .advance(kx_mv[0]), .restart(kx_mv[1]), .stride(h[36]), .m_term(wgt_kx));
+    loop_term u_wgt_cg (.clk(clk), .start(start), .step(step), .advance(advance[6] && group_end), .restart(restart[6]), .stride(h[37]), .m_term(wgt_cg));
 
     wire [15:0] wgt_addr = h[33] + wgt_g + wgt_ky + wgt_kx + wgt_cg + (backward ? 16'd0 : c_low);
 

@@ -138,11 +138,21 @@ module control #(
     wire [ENGINES-1:0] queue_valid;
     wire [ENGINES-1:0] queue_ready;
     wire [1023:0]      queue_data;
+    // The verdict takes a cycle; a program brings no more than an instruction in two.
     wire               bad;
+    reg                bad_q;
+    reg                checked_q;
+    wire               taken;
     instruction_check #(.GRID(GRID), .COLS(COLS), .MEM_W(MEM_W), .WGT_DEPTH(WGT_DEPTH)) u_check (.s_instruction(word_data), .m_bad(bad));
+    assign word_ready = taken && checked_q;
+    always @(posedge clk) begin
+        bad_q     <= bad;
+        checked_q <= word_valid && !word_ready;
+        if (core_reset) checked_q <= 1'b0;
+    end
     dispatch #(.INSTR_W(1024), .ENGINES(ENGINES)) u_dispatch (
-        .clk(clk), .rst(core_reset), .cfg_length(prog_length), .start(start), .s_valid(word_valid), .s_ready(word_ready), .s_instruction(word_data),
-        .s_bad(bad), .m_valid(queue_valid), .m_ready(queue_ready), .m_instruction(queue_data), .sts_finished(dispatched), .sts_error(refused),
+        .clk(clk), .rst(core_reset), .cfg_length(prog_length), .start(start), .s_valid(checked_q), .s_ready(taken), .s_instruction(word_data),
+        .s_bad(bad_q), .m_valid(queue_valid), .m_ready(queue_ready), .m_instruction(queue_data), .sts_finished(dispatched), .sts_error(refused),
         .sts_code(refused_code), .sts_index(next)
     );
 
@@ -154,7 +164,10 @@ module control #(
     wire [ENGINES-1:0]           busy;
     wire [ENGINES-1:0]           waiting;
     wire [ENGINES-1:0]           mismatch = {s_mismatch[3:2], 1'b0, s_mismatch[1:0]};
-    wire [ENGINES*24-1:0]        indices;     // of the instruction at work, else of the one that waits
+    // For errors, of the cycle before: nothing fails in its first cycle.
+    reg [ENGINES-1:0]            active_q;
+    reg [ENGINES-1:0]            waiting_q;
+    reg [ENGINES*24-1:0]         indices_q;   // of the instruction at work, else of the one that waits
 
     genvar e;
     generate
@@ -178,7 +191,7 @@ module control #(
                 .sts_active(sts_active[e]), .sts_busy(busy[e]), .sts_waits(waits[e*PRODUCERS +: PRODUCERS]), .sts_idle(idle[e])
             );
             assign waiting[e] = |waits[e*PRODUCERS +: PRODUCERS];
-            assign indices[e*24 +: 24] = (sts_active[e] || mismatch[e]) ? active_index : head[1047:1024];
+            always @(posedge clk) indices_q[e*24 +: 24] <= sts_active[e] ? active_index : head[1047:1024];
         end
     endgenerate
 
@@ -213,12 +226,16 @@ module control #(
     assign finished = running && dispatched && (&idle) && ~(|open_q) && !start;
 
     reg progress_q;
-    always @(posedge clk) progress_q <= s_read_beat || s_write_beat || s_step || |m_start || |s_done || |(queue_valid & queue_ready);
+    always @(posedge clk) begin
+        active_q   <= sts_active;
+        waiting_q  <= waiting;
+        progress_q <= s_read_beat || s_write_beat || s_step || |m_start || |s_done || |(queue_valid & queue_ready);
+    end
 
     supervisor #(.ADDR_W(ADDR_W)) u_supervisor (
         .clk(clk), .rst(rst), .start(start), .s_finished(finished), .s_stop(stop), .cfg_watchdog(watchdog), .s_progress(progress_q), .s_mismatch(mismatch),
-        .s_refused(refused), .s_refused_code(refused_code), .s_next(next), .s_active(sts_active), .s_waiting(waiting), .s_draining(|open_q),
-        .s_index(indices), .s_fault(s_fault), .s_quiet(s_quiet), .m_abort(m_abort), .core_rst(core_rst), .m_done(done), .m_failed(failed),
+        .s_refused(refused), .s_refused_code(refused_code), .s_next(next), .s_active(active_q), .s_waiting(waiting_q), .s_draining(|open_q),
+        .s_index(indices_q), .s_fault(s_fault), .s_quiet(s_quiet), .m_abort(m_abort), .core_rst(core_rst), .m_done(done), .m_failed(failed),
         .sts_running(running), .sts_code(code), .sts_index(index), .sts_addr(error_addr)
     );
 

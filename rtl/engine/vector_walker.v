@@ -52,7 +52,7 @@ module vector_walker (
     generate
         for (l = 0; l < 6; l = l + 1) begin : g_term
             loop_term #(.W(20)) u_term (
-                .clk(clk), .start(start), .advance(advance[l]), .restart(restart[l]),
+                .clk(clk), .start(start), .step(step), .advance(advance[l]), .restart(restart[l]),
                 .stride({4'd0, stride[l*16 +: 16]}), .m_term(term[l])
             );
         end

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One loop's share of an address: starts at zero, adds `stride` when its loop advances, returns to zero when its loop
-// restarts. The sum of a base and the terms of all loops is the address of an affine access. No multiplier.
+// One loop's share of an address: starts at zero; a step adds `stride` where it advances the loop, returns to zero where it restarts
+// it. The sum of a base and the terms of all loops is the address of an affine access. No multiplier.
 `default_nettype none
 
 module loop_term #(
@@ -8,6 +8,7 @@ module loop_term #(
 ) (
     input  wire         clk,
     input  wire         start,
+    input  wire         step,
     input  wire         advance,
     input  wire         restart,
     input  wire [W-1:0] stride,
@@ -20,8 +21,8 @@ module loop_term #(
     endgenerate
 
     always @(posedge clk)
-        if (start || restart) m_term <= {W{1'b0}};
-        else if (advance)     m_term <= m_term + stride;
+        if (start || (step && restart)) m_term <= {W{1'b0}};
+        else if (step && advance)       m_term <= m_term + stride;
 endmodule
 
 `default_nettype wire

@@ -26,6 +26,8 @@ module token_matrix #(
         end
     endgenerate
 
+    localparam [W-1:0] ONE = 1;
+
     wire [PRODUCERS*CONSUMERS-1:0] overflow;
 
     genvar p, c;
@@ -33,16 +35,21 @@ module token_matrix #(
         for (p = 0; p < PRODUCERS; p = p + 1) begin : g_producer
             for (c = 0; c < CONSUMERS; c = c + 1) begin : g_consumer
                 reg [W-1:0] count_q;
+                reg         some_q;     // it is not zero
                 wire add  = s_signal[p*CONSUMERS + c];
                 wire take = s_take[c*PRODUCERS + p];
 
-                assign m_available[c*PRODUCERS + p] = |count_q;
+                assign m_available[c*PRODUCERS + p] = some_q;
                 assign overflow[p*CONSUMERS + c]    = add && !take && (&count_q);
 
                 always @(posedge clk) begin
-                    if (add && !take && ~(&count_q)) count_q <= count_q + {{(W-1){1'b0}}, 1'b1};
-                    else if (take && !add)           count_q <= count_q - {{(W-1){1'b0}}, 1'b1};
-                    if (rst) count_q <= {W{1'b0}};
+                    if (add && !take && ~(&count_q)) count_q <= count_q + ONE;
+                    else if (take && !add)           count_q <= count_q - ONE;
+                    if (add != take) some_q <= add || count_q != ONE;
+                    if (rst) begin
+                        count_q <= {W{1'b0}};
+                        some_q  <= 1'b0;
+                    end
                 end
             end
         end

@@ -14,11 +14,13 @@ from tb.support.runner import expect_elaboration_error, parameter, run
 
 
 async def begin(dut, counts):
-    """First iteration of a nest of these counts."""
-    dut.cfg_count.value = pack(counts, parameter("W"))
+    """First iteration of a nest of these counts, which come as late as they may."""
+    late = parameter("COUNT_LATE")
+    dut.cfg_count.value = pack([random.getrandbits(parameter("W")) for _ in counts] if late else counts, parameter("W"))
     dut.start.value = 1
     await cycles(dut, 1)
     dut.start.value = 0
+    dut.cfg_count.value = pack(counts, parameter("W"))
 
 
 async def walk(dut, counts, steps, pause=0.3):
@@ -37,8 +39,8 @@ async def walk(dut, counts, steps, pause=0.3):
             assert int(dut.at_first.value) == pack(first, 1)
             assert int(dut.at_last.value) == pack(at_last, 1)
             assert bool(dut.last.value) == all(at_last)
-            assert int(dut.advance.value) == pack([step and inner[n] and not at_last[n] for n in range(levels)], 1)
-            assert int(dut.restart.value) == pack([step and inner[n] and at_last[n] for n in range(levels)], 1)
+            assert int(dut.advance.value) == pack([inner[n] and not at_last[n] for n in range(levels)], 1)
+            assert int(dut.restart.value) == pack([inner[n] and at_last[n] for n in range(levels)], 1)
             await cycles(dut, 1)
             if step:
                 break
@@ -48,9 +50,9 @@ async def walk(dut, counts, steps, pause=0.3):
 def random_counts(limit=300):
     """Counts with 0 and 1 among them, whose product is at most `limit`."""
     levels, top = parameter("LEVELS"), min((1 << parameter("W")) - 1, 40)
-    counts = [random.choice([0, 1, 2, 3, random.randint(0, top)]) for _ in range(levels)]
+    counts = [min(top, random.choice([0, 1, 2, 3, random.randint(0, top)])) for _ in range(levels)]
     while product(counts) > limit:
-        counts[random.randrange(levels)] = random.randint(0, 2)
+        counts[random.randrange(levels)] = random.randint(0, min(top, 2))
     return counts
 
 
@@ -103,11 +105,11 @@ async def start_begins_anew_in_mid_run_even_beside_a_step(dut):
         await walk(dut, counts, product(counts))
 
 
-@pytest.mark.parametrize("levels, width", [(1, 16), (2, 3), (4, 16), (6, 5), (7, 16)])
-def test_loop_nest(levels, width):
-    run("sequencer", "loop_nest", {"LEVELS": levels, "W": width})
+@pytest.mark.parametrize("levels, width, late", [(1, 16, 0), (2, 3, 0), (4, 16, 1), (6, 5, 1), (7, 16, 0), (3, 1, 0), (3, 1, 1)])
+def test_loop_nest(levels, width, late):
+    run("sequencer", "loop_nest", {"LEVELS": levels, "W": width, "COUNT_LATE": late})
 
 
-@pytest.mark.parametrize("bad, reason", [({"LEVELS": 0}, "LEVELS_"), ({"W": 0}, "W_")])
+@pytest.mark.parametrize("bad, reason", [({"LEVELS": 0}, "LEVELS_"), ({"W": 0}, "W_"), ({"COUNT_LATE": 2}, "COUNT_LATE_")])
 def test_refuses(bad, reason):
     expect_elaboration_error("sequencer", "loop_nest", bad, reason)

@@ -12,16 +12,16 @@ from tb.support.runner import expect_elaboration_error, parameter, run
 async def adds_holds_and_returns_to_zero(dut):
     """The term is stride times the iterations since start or restart, modulo 2^W."""
     width = parameter("W")
-    await start(dut, start=1, advance=0, restart=0, stride=0)
+    await start(dut, start=1, step=0, advance=0, restart=0, stride=0)
     await cycles(dut, 1)
     for _ in range(60):
         stride, count = random.choice([0, 1, (1 << width) - 1, random.getrandbits(width)]), 0
         dut.stride.value = stride
         for _ in range(random.randint(1, 12)):
-            begin, restart, advance = random.random() < 0.05, random.random() < 0.1, random.random() < 0.6
-            dut.start.value, dut.restart.value, dut.advance.value = begin, restart, advance
+            begin, step, restart, advance = random.random() < 0.05, random.random() < 0.8, random.random() < 0.1, random.random() < 0.6
+            dut.start.value, dut.step.value, dut.restart.value, dut.advance.value = begin, step, restart, advance
             await cycles(dut, 1)
-            count = 0 if begin or restart else count + advance
+            count = 0 if begin or (step and restart) else count + (step and advance)
             assert int(dut.m_term.value) == count * stride % (1 << width)
         dut.start.value = 1
         await cycles(dut, 1)
