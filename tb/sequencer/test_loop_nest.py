@@ -73,6 +73,20 @@ async def visits_every_iteration_and_begins_again(dut):
 
 
 @cocotb.test()
+async def the_next_counts_come_behind_the_last_step(dut):
+    """Late counts without a start, as in compute_drain: the nest has returned to its first iteration by itself."""
+    await start(dut, step=0, start=0)
+    await begin(dut, [1] * parameter("LEVELS"))
+    for _ in range(20):
+        counts = random_counts(60)
+        if parameter("COUNT_LATE"):
+            dut.cfg_count.value = pack(counts, parameter("W"))
+        else:
+            await begin(dut, counts)
+        await walk(dut, counts, product(counts), random.choice([0.0, 0.3]))
+
+
+@cocotb.test()
 async def counts_of_0_and_1_are_one_iteration(dut):
     levels = parameter("LEVELS")
     await start(dut, step=0, start=0)
