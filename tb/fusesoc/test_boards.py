@@ -8,7 +8,7 @@ import pytest
 from gradcore.sources import ROOT, sources
 from tb.ci.scripts import script
 from tb.support.lint import commands_of, findings_of
-from tb.support.tcl import Error, Interpreter
+from tb.support.tcl import Error, Interpreter, bits_of
 
 BOARD = ROOT / "boards" / "vcu118"
 STUB = BOARD / "stub" / "vcu118_platform.v"
@@ -246,7 +246,7 @@ class Quartus(Interpreter):
 
     def __init__(self):
         self.ports = ports_of("s10gx", KIT / "s10gx.v")
-        self.bits = {bit for p in self.ports.values() for bit in ([p.name] if p.width == 1 else [f"{p.name}[{i}]" for i in range(p.width)])}
+        self.bits = set(bits_of(self.ports.values()))
         self.pins, self.standards, self.constrained = {}, {}, []
         super().__init__(dict.fromkeys(("project_new", "set_global_assignment", "create_clock", "set_false_path"))
                          | {"set_location_assignment": self.locate, "set_instance_assignment": self.assign, "get_ports": self.get_ports})

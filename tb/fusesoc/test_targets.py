@@ -11,7 +11,7 @@ import pytest
 from gradcore.config import LEGAL
 from gradcore.sources import ROOT
 from tb.ci.scripts import script
-from tb.support.tcl import Error, Interpreter
+from tb.support.tcl import Error, Interpreter, bits_of
 
 CORE = "gradcore:ip:gradcore:0.1.0"
 FRONTS = {"axi", "avalon"}
@@ -32,8 +32,7 @@ class Project(Interpreter):
     """A vendor's project: ports by name and bit as its tool sees them, what is set for them, and what the project is made of."""
 
     def __init__(self, ports):
-        # A vector is named bit by bit; of a port of one bit the tools show no index, or [0] where it is declared as a vector.
-        self.bits = {bit: p for p in ports for bit in ([p.name] if p.width == 1 else [f"{p.name}[{i}]" for i in range(p.width)])}
+        self.bits = bits_of(ports)
         self.clock, self.delays, self.virtual = None, {"input": [], "output": []}, []
         super().__init__(
             dict.fromkeys(("create_project", "set_property", "current_project", "current_fileset", "get_filesets", "get_runs", "read_verilog",

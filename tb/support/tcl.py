@@ -9,6 +9,11 @@ tkinter = pytest.importorskip("tkinter", reason="Python without Tcl (Debian: apt
 Error = tkinter.TclError
 
 
+def bits_of(ports) -> dict:
+    """Ports by the names of their bits: a vector is named bit by bit, of a port of one bit the vendors' tools show no index."""
+    return {bit: p for p in ports for bit in ([p.name] if p.width == 1 else [f"{p.name}[{i}]" for i in range(p.width)])}
+
+
 class Interpreter:
     def __init__(self, commands):
         """`commands`: names, or a dictionary of functions that answer. Without a function the answer is a name of its own for each call."""
