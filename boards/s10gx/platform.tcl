@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# For qsys-script: the system gradcore_s10gx of JTAG host (registers, memory), engine and DDR4 controller. Its ports are those of
-# stub/gradcore_s10gx.v. The engine runs at the 100 MHz of `clk`; the interconnect crosses to the controller's clock.
+# For qsys-script: the system gc_s10gx_platform of JTAG host (registers, memory), engine and DDR4 controller. Its ports are those of
+# stub/gc_s10gx_platform.v. The engine runs at the 100 MHz of `clk`; the interconnect crosses to the controller's clock.
 #   qsys-script --search-path=$GRADCORE_PACKAGE,$ --script=platform.tcl
 package require -exact qsys 18.0
 
 set registers 0x80000000;   # in the address space of the JTAG host, behind the memory
 
-create_system gradcore_s10gx
+create_system gc_s10gx_platform
 set_project_property DEVICE_FAMILY {Stratix 10}
 set_project_property DEVICE 1SG280LU2F50E2VG
 
@@ -16,7 +16,7 @@ foreach {name type} {
     release altera_s10_user_rst_clkgate
     host    altera_jtag_avalon_master
     memory  altera_emif_s10
-    engine  gradcore_avalon
+    engine  gc_engine_avalon
 } {
     add_instance $name $type
 }
@@ -107,4 +107,4 @@ foreach {name of} {
 } {
     set_interface_property $name EXPORT_OF $of
 }
-save_system gradcore_s10gx.qsys
+save_system gc_s10gx_platform.qsys

@@ -3,7 +3,7 @@
 # supplies the device: core voltage by PMBus, oscillator of 125 MHz, configuration by JTAG or from the kit's flash.
 if {![info exists env(GRADCORE_PACKAGE)]} {error "set GRADCORE_PACKAGE to the folder that make package has written"}
 foreach {name value} [list \
-    QSYS_FILE gradcore_s10gx.qsys \
+    QSYS_FILE gc_s10gx_platform.qsys \
     IP_SEARCH_PATHS $env(GRADCORE_PACKAGE) \
     USE_PWRMGT_SCL SDM_IO14 \
     USE_PWRMGT_SDA SDM_IO11 \

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# The block design vcu118_platform in the open project: XDMA (registers, access to the memory, interrupt), DDR4 controller of bank C1, one
-# interconnect. Its ports are those of stub/vcu118_platform.v. Needs the VCU118's board files.
+# The block design gc_vcu118_platform in the open project: XDMA (registers, access to the memory, interrupt), DDR4 controller of bank C1, one
+# interconnect. Its ports are those of stub/gc_vcu118_platform.v. Needs the VCU118's board files.
 set board [lindex [lsort [get_board_parts *:vcu118:*]] end]
 if {$board eq ""} {error "no board files of the VCU118 in this Vivado"}
 set_property board_part $board [current_project]
 
-set mem_w 512;      # as in vcu118.v
+set mem_w 512;      # as in gc_vcu118.v
 set addr_w 40
 
-create_bd_design vcu118_platform
+create_bd_design gc_vcu118_platform
 
 # PCI Express, 4 lanes of generation 2: 128 bits at 125 MHz, the clock of everything but the memory.
 create_bd_cell -type ip -vlnv xilinx.com:ip:util_ds_buf refclk
@@ -97,4 +97,4 @@ foreach master {xdma/M_AXI S_AXI} {
 }
 validate_bd_design
 save_bd_design
-generate_target all [get_files vcu118_platform.bd]
+generate_target all [get_files gc_vcu118_platform.bd]

@@ -19,13 +19,13 @@ from gradcore.fixed import iteration_seed
 from gradcore.network import Conv, Dense, Network
 from gradcore.reference import ReferenceTrainer
 
-# The same numbers as the parameters in training_system.v; MEM_W = 8 * mem_bytes.
+# The same numbers as the parameters in gc_training_system.v; MEM_W = 8 * mem_bytes.
 ENGINE = EngineConfig(grid=4, cols=4, mem_bytes=8, act_depth=512, wgt_depth=256, grad_depth=256, gate_depth=512)
 RAM_BYTES = 1 << 16
 NETWORK = Network("stripes", (1, 8, 8), (Conv(5, (3, 3), (1, 1), pool=2), Dense(2)), loss="square_hinge", learning_rate=0.01, minibatch=4)
 SEED, BATCHES = 1, 2     # the minibatches by turns
 PAGE = 4096     # windows begin and end on such borders
-END, WRITE, WAIT, CHECK = range(4)      # commands, as in command_player.v
+END, WRITE, WAIT, CHECK = range(4)      # commands, as in gc_command_player.v
 
 
 def minibatch(rng):

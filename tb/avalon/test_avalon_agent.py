@@ -88,4 +88,4 @@ async def reset_forgets_an_access(dut):
 
 @pytest.mark.parametrize("sim", ["icarus", "verilator"])
 def test_avalon_agent(sim):
-    run("avalon", "avalon_agent", sim=sim)
+    run("avalon", "gc_avalon_agent", sim=sim)

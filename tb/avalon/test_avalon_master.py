@@ -139,4 +139,4 @@ async def reset_in_the_middle_of_bursts(dut):
 @pytest.mark.parametrize("sim", ["icarus", "verilator"])
 @pytest.mark.parametrize("width", [128, 512])
 def test_avalon_master(width, sim):
-    run("avalon", "avalon_master", {"MEM_W": width, "ADDR_W": 40}, sim=sim)
+    run("avalon", "gc_avalon_master", {"MEM_W": width, "ADDR_W": 40}, sim=sim)

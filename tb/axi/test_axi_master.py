@@ -49,4 +49,4 @@ async def channels_pass_unchanged_and_a_write_address_waits_alone(dut):
 
 @pytest.mark.parametrize("width", [64, 128, 512])
 def test_axi_master(width):
-    run("axi", "axi_master", {"MEM_W": width, "ADDR_W": 40})
+    run("axi", "gc_axi_master", {"MEM_W": width, "ADDR_W": 40})

@@ -30,7 +30,7 @@ ROLES = {"clock": {"clk"}, "reset": {"reset"}, "interrupt": {"irq"}, "avalon": {
     "writeresponsevalid"}}
 
 
-def fixture(folder, ports, name="gradcore_fixture"):
+def fixture(folder, ports, name="gc_engine_fixture"):
     """A top with these ports; Yosys takes one without content for a black box."""
     file = folder / f"{name}.v"
     file.write_text(f"module {name} #(parameter MEM_W = 256, parameter ADDR_W = 40) ({ports}); content u_content (); endmodule\n")
@@ -38,11 +38,11 @@ def fixture(folder, ports, name="gradcore_fixture"):
 
 
 def front(name):
-    return package.read_top(f"gradcore_{name}", ROOT / "rtl" / name / f"gradcore_{name}.v")
+    return package.read_top(f"gc_engine_{name}", ROOT / "rtl" / name / f"gc_engine_{name}.v")
 
 
 def avalon_tops(folder):
-    return [package.read_top("gradcore_fixture", fixture(folder, AVALON_PORTS)), *([front("avalon")] if "avalon" in core_names() else [])]
+    return [package.read_top("gc_engine_fixture", fixture(folder, AVALON_PORTS)), *([front("avalon")] if "avalon" in core_names() else [])]
 
 
 def width(expression, values):
@@ -90,7 +90,7 @@ def test_vivado_script(tmp_path):
     vivado.source(package.package(top, sources("axi"), tmp_path))
     assert {name: n for name, n in vivado.named.items() if n} == {p.name: 1 for p in top.ports}
     files = [call[-1] for call in vivado.of("add_files")]
-    assert sorted(map(open_text, files)) == sorted(f.read_text() for f in [*sources("axi"), ROOT / "constraints" / "gradcore_axi.xdc"])
+    assert sorted(map(open_text, files)) == sorted(f.read_text() for f in [*sources("axi"), ROOT / "constraints" / "gc_engine_axi.xdc"])
     found = vivado.properties
     for bus, mode, kind in (("m_axi", "master", "interface:aximm"), ("s_axil", "slave", "interface:aximm"), ("aclk", "slave", "signal:clock"),
                             ("aresetn", "slave", "signal:reset"), ("irq", "master", "signal:interrupt")):
@@ -156,7 +156,7 @@ def test_platform_designer_component(tmp_path):
 @pytest.mark.parametrize("bits, units", [(10, "WORDS"), (12, "SYMBOLS")])
 def test_units_of_the_registers(bits, units, tmp_path):
     tool = PlatformDesigner()
-    top = package.read_top("gradcore_fixture", fixture(tmp_path, AVALON_PORTS.replace("[9:0] avs", f"[{bits - 1}:0] avs")))
+    top = package.read_top("gc_engine_fixture", fixture(tmp_path, AVALON_PORTS.replace("[9:0] avs", f"[{bits - 1}:0] avs")))
     tool.source(package.package(top, [], tmp_path))
     assert dict(tool.of("set_interface_property", "csr")) == {
         "associatedClock": "clock", "associatedReset": "reset", "addressUnits": units, "maximumPendingReadTransactions": "4",
@@ -172,13 +172,13 @@ def test_units_of_the_registers(bits, units, tmp_path):
 def test_refuses(right, wrong, word, tmp_path):
     assert AVALON_PORTS.count(right) == 1
     with pytest.raises(package.PackageError, match=word):
-        package.package(package.read_top("gradcore_fixture", fixture(tmp_path, AVALON_PORTS.replace(right, wrong))), [], tmp_path)
+        package.package(package.read_top("gc_engine_fixture", fixture(tmp_path, AVALON_PORTS.replace(right, wrong))), [], tmp_path)
 
 
 def test_command_writes_every_front(tmp_path):
     done = subprocess.run([sys.executable, "ci/package", "--out", tmp_path], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    fronts = {f"gradcore_{name}" for name in core_names() if (ROOT / "rtl" / name / f"gradcore_{name}.v").exists()}
+    fronts = {f"gc_engine_{name}" for name in core_names() if (ROOT / "rtl" / name / f"gc_engine_{name}.v").exists()}
     assert {f.name.rpartition("_")[0] for f in tmp_path.glob("*.tcl")} == fronts
     done = subprocess.run([sys.executable, "ci/package", "nothing"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2 and done.stderr.startswith("nothing: ") and "Traceback" not in done.stderr

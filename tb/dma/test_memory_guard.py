@@ -143,9 +143,9 @@ async def episode(dut, seen):
 
 
 def test_memory_guard():
-    run("dma", "memory_guard", {"ADDR_W": PAGE_W + 12, "CLIENTS": CLIENTS, "WINDOWS": WINDOWS})
+    run("dma", "gc_memory_guard", {"ADDR_W": PAGE_W + 12, "CLIENTS": CLIENTS, "WINDOWS": WINDOWS})
 
 
 @pytest.mark.parametrize("bad, reason", [({"ADDR_W": 32}, "ADDR_W_must_be_33_to_64"), ({"WINDOWS": 0}, "WINDOWS_or_CLIENTS_below_1")])
 def test_refuses(bad, reason):
-    expect_elaboration_error("dma", "memory_guard", bad, reason)
+    expect_elaboration_error("dma", "gc_memory_guard", bad, reason)

@@ -22,4 +22,4 @@ async def selects_one_word_or_zero(dut):
 
 @pytest.mark.parametrize("number, width", [(1, 1), (3, 8), (7, 33)])
 def test_one_hot_mux(number, width):
-    run("dma", "one_hot_mux", {"N": number, "W": width})
+    run("dma", "gc_one_hot_mux", {"N": number, "W": width})

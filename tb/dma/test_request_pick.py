@@ -33,4 +33,4 @@ async def picks_the_lowest_and_keeps_it_until_it_is_taken(dut, density):
 
 @pytest.mark.parametrize("clients", [1, 2, 5])
 def test_request_pick(clients):
-    run("dma", "request_pick", {"N": clients})
+    run("dma", "gc_request_pick", {"N": clients})

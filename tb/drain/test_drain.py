@@ -120,9 +120,9 @@ async def reset_drops_the_words_on_their_way(dut):
 @pytest.mark.parametrize("grid, acc_w, dw, user_w, gate_latency",
                          [(4, 48, 16, 32, 3), (4, 20, 8, 1, 4), (4, 40, 12, 7, 9), (8, 48, 16, 32, 5)])
 def test_drain(grid, acc_w, dw, user_w, gate_latency):
-    run("drain", "drain", {"GRID": grid, "ACC_W": acc_w, "DW": dw, "USER_W": user_w, "GATE_LATENCY": gate_latency})
+    run("drain", "gc_drain", {"GRID": grid, "ACC_W": acc_w, "DW": dw, "USER_W": user_w, "GATE_LATENCY": gate_latency})
 
 
 @pytest.mark.parametrize("name, value", [("GRID", 5), ("ACC_W", 50), ("DW", 20), ("GATE_LATENCY", 2)])
 def test_illegal_parameters(name, value):
-    expect_elaboration_error("drain", "drain", {name: value}, name)
+    expect_elaboration_error("drain", "gc_drain", {name: value}, name)

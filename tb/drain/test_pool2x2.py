@@ -74,8 +74,8 @@ async def reset_drops_the_words_on_their_way(dut):
 
 @pytest.mark.parametrize("grid, dw", [(4, 16), (4, 8), (8, 16), (8, 9)])
 def test_pool2x2(grid, dw):
-    run("drain", "pool2x2", {"GRID": grid, "DW": dw})
+    run("drain", "gc_pool2x2", {"GRID": grid, "DW": dw})
 
 
 def test_illegal_parameters():
-    expect_elaboration_error("drain", "pool2x2", {"GRID": 2}, "GRID")
+    expect_elaboration_error("drain", "gc_pool2x2", {"GRID": 2}, "GRID")

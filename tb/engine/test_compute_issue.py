@@ -87,4 +87,4 @@ async def groups_of_lanes_share_the_channels(dut):
 
 @pytest.mark.parametrize("cols", GROUPS)
 def test_compute_issue(cols):
-    run("engine", "compute_issue", {"COLS": cols, "COLS_LOG": cols.bit_length() - 1, "GROUPS": GROUPS[cols]})
+    run("engine", "gc_compute_issue", {"COLS": cols, "COLS_LOG": cols.bit_length() - 1, "GROUPS": GROUPS[cols]})

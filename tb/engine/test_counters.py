@@ -31,4 +31,4 @@ async def counts_events_and_keeps_the_high_word(dut):
 
 
 def test_counters():
-    run("engine", "counters", {"N": 52})
+    run("engine", "gc_counters", {"N": 52})

@@ -68,4 +68,4 @@ async def refuses_every_bit_without_a_name(dut):
 
 @pytest.mark.parametrize("grid, cols, mem_w, wgt_depth", [(8, 16, 512, 64), (8, 64, 128, 8192), (8, 8, 128, 32), (4, 4, 64, 16)])
 def test_instruction_check(grid, cols, mem_w, wgt_depth):
-    run("engine", "instruction_check", {"GRID": grid, "COLS": cols, "MEM_W": mem_w, "WGT_DEPTH": wgt_depth})
+    run("engine", "gc_instruction_check", {"GRID": grid, "COLS": cols, "MEM_W": mem_w, "WGT_DEPTH": wgt_depth})

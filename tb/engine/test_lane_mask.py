@@ -30,4 +30,4 @@ async def masks_pixels_and_images(dut):
 
 @pytest.mark.parametrize("grid", [4, 8])
 def test_lane_mask(grid):
-    run("engine", "lane_mask", {"GRID": grid})
+    run("engine", "gc_lane_mask", {"GRID": grid})

@@ -218,16 +218,16 @@ def test_register_bank(windows):
     address = {1: 48, 2: 33, 4: 40, 8: 48}.get(windows, random.randint(33, 48))
     configs = {"CONFIG": random.getrandbits(31), "CONFIG2": random.getrandbits(31), "CONFIG3": random.getrandbits(16)}
     tests = None if windows == 4 else "answers_as_the_map_says"
-    run("engine", "register_bank", {"ADDR_W": address, "WINDOWS": windows, **configs}, testcase=tests)
+    run("engine", "gc_register_bank", {"ADDR_W": address, "WINDOWS": windows, **configs}, testcase=tests)
 
 
 @pytest.mark.parametrize("windows", (0, 9))
 def test_register_bank_refuses(windows):
-    expect_elaboration_error("engine", "register_bank", {"WINDOWS": windows}, "WINDOWS_must")
+    expect_elaboration_error("engine", "gc_register_bank", {"WINDOWS": windows}, "WINDOWS_must")
 
 
 def test_engine_refuses():
     for bad, text in (({"GRID": 5}, "GRID_must"), ({"COLS": 24}, "COLS_must"), ({"DW": 7}, "DW_must"), ({"DW": 17}, "DW_must"), ({"MEM_W": 96}, "MEM_W_must"),
                       ({"ADDR_W": 32}, "ADDR_W_must"), ({"ADDR_W": 49}, "ADDR_W_must"), ({"WGT_DEPTH": 1 << 17}, "WGT_DEPTH_or"),
                       ({"GRAD_DEPTH": 1 << 17}, "WGT_DEPTH_or"), ({"ACT_DEPTH": 1 << 17}, "DEPTH_beyond_the_addresses")):
-        expect_elaboration_error("engine", "engine", bad, text)
+        expect_elaboration_error("engine", "gc_engine", bad, text)

@@ -106,4 +106,4 @@ async def a_row_per_cycle(dut):
 
 @pytest.mark.parametrize("width, cols", [(16, 4), (256, 16), (1000, 64)])
 def test_row_reader(width, cols):
-    run("engine", "row_reader", {"WIDTH": width, "COLS": cols})
+    run("engine", "gc_row_reader", {"WIDTH": width, "COLS": cols})

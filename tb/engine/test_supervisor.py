@@ -161,4 +161,4 @@ async def a_reset_ends_an_error(dut):
 
 @pytest.mark.parametrize("width", [33, 48])
 def test_supervisor(width):
-    run("engine", "supervisor", {"ADDR_W": width})
+    run("engine", "gc_supervisor", {"ADDR_W": width})

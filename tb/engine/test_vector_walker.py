@@ -64,4 +64,4 @@ async def reset_ends_a_walk(dut):
 
 
 def test_vector_walker():
-    run("engine", "vector_walker")
+    run("engine", "gc_vector_walker")

@@ -11,7 +11,7 @@ from tb.support.lint import commands_of, findings_of
 from tb.support.tcl import Error, Interpreter, bits_of
 
 BOARD = ROOT / "boards" / "vcu118"
-STUB = BOARD / "stub" / "vcu118_platform.v"
+STUB = BOARD / "stub" / "gc_vcu118_platform.v"
 package = script("package")
 
 
@@ -19,7 +19,7 @@ def ports_of(name, file):
     return {p.name: p for p in package.read_top(name, file).ports}
 
 
-@pytest.mark.parametrize("board, top, stub, core", [("vcu118", "vcu118", "vcu118_platform", "axi"), ("s10gx", "s10gx", "gradcore_s10gx", None)])
+@pytest.mark.parametrize("board, top, stub, core", [("vcu118", "gc_vcu118", "gc_vcu118_platform", "axi"), ("s10gx", "gc_s10gx", "gc_s10gx_platform", None)])
 def test_top_lints(board, top, stub, core):
     files = [*(sources(core) if core else []), ROOT / "boards" / board / f"{top}.v", ROOT / "boards" / board / "stub" / f"{stub}.v"]
     commands = commands_of([str(f.relative_to(ROOT)) for f in files], [top])
@@ -93,7 +93,7 @@ class Vivado(Interpreter):
 
 def check(vivado):
     """The block design is what the stub says."""
-    stub = ports_of("vcu118_platform", STUB)
+    stub = ports_of("gc_vcu118_platform", STUB)
     left = dict(stub)
     for name, direction in vivado.ports.items():
         port = left.pop(name)
@@ -121,7 +121,7 @@ def project(fusesoc, monkeypatch):
     assert done.returncode == 0, done.stdout
     work, = build.glob("*/vcu118*")
     monkeypatch.chdir(work)
-    vivado = Vivado(ports_of("vcu118", BOARD / "vcu118.v"))
+    vivado = Vivado(ports_of("gc_vcu118", BOARD / "gc_vcu118.v"))
     vivado.source(work / "gradcore_ip_gradcore_0.1.0.tcl")
     return vivado, work
 
@@ -129,8 +129,8 @@ def project(fusesoc, monkeypatch):
 def test_project(project):
     vivado, work = project
     read = sorted((work / file).read_text() for file, in vivado.of("read_verilog"))
-    assert read == sorted(f.read_text() for f in [*sources("axi"), BOARD / "vcu118.v"])
-    assert [top for top, _ in vivado.of("set_property", "top")] == ["vcu118"]
+    assert read == sorted(f.read_text() for f in [*sources("axi"), BOARD / "gc_vcu118.v"])
+    assert [top for top, _ in vivado.of("set_property", "top")] == ["gc_vcu118"]
     assert [part for part, _ in vivado.of("set_property", "part")] == ["xcvu9p-flga2104-2L-e"]
     assert [board for board, _ in vivado.of("set_property", "board_part")] == ["a:vcu118:part0:2.4"]
     assert [text.split() for text, _ in vivado.of("set_property", "generic")] == [["COLS=32"]]
@@ -151,14 +151,14 @@ def test_goes_red(file, right, wrong, tmp_path):
     text = (BOARD / file).read_text()
     assert text.count(right) == 1
     (tmp_path / file).write_text(text.replace(right, wrong))
-    vivado = Vivado(ports_of("vcu118", BOARD / "vcu118.v"))
+    vivado = Vivado(ports_of("gc_vcu118", BOARD / "gc_vcu118.v"))
     with pytest.raises((Error, AssertionError)):
         vivado.source(tmp_path / file)
         check(vivado)
 
 
 KIT = ROOT / "boards" / "s10gx"
-SYSTEM_STUB = KIT / "stub" / "gradcore_s10gx.v"
+SYSTEM_STUB = KIT / "stub" / "gc_s10gx_platform.v"
 COMPONENT = ("package", "set_module_property", "add_fileset", "set_fileset_property", "add_fileset_file", "add_parameter", "set_parameter_property",
              "add_interface", "set_interface_property", "add_interface_port")
 SYSTEM = ("package", "create_system", "set_project_property", "add_instance", "set_instance_parameter_value", "add_connection",
@@ -174,7 +174,7 @@ MEMORY_WIDTHS = {"mem_dq": "DQ_WIDTH", "mem_bg": "BANK_GROUP_WIDTH"}
 @pytest.fixture(scope="module")
 def component(tmp_path_factory):
     """The engine's component as `make package` writes it, run."""
-    tool, top = Interpreter(COMPONENT), package.read_top("gradcore_avalon", ROOT / "rtl" / "avalon" / "gradcore_avalon.v")
+    tool, top = Interpreter(COMPONENT), package.read_top("gc_engine_avalon", ROOT / "rtl" / "avalon" / "gc_engine_avalon.v")
     tool.source(package.package(top, [], tmp_path_factory.mktemp("package")))
     return tool
 
@@ -184,7 +184,7 @@ def check_system(script, component):
     tool = Interpreter(SYSTEM)
     tool.source(script)
     instances = dict(tool.of("add_instance"))
-    assert instances["engine"] == "gradcore_avalon"
+    assert instances["engine"] == "gc_engine_avalon"
     known = {name: (kind, mode) for name, kind, mode in component.of("add_interface")}
     values = {name: range_ for name, key, range_ in component.of("set_parameter_property") if key == "ALLOWED_RANGES"}
     for key, value in tool.of("set_instance_parameter_value", "engine"):
@@ -207,7 +207,7 @@ def check_system(script, component):
         "host.master/engine.csr": 1 << 31}
     assert set(base) == {f"{a}/{b}" for a, b in pairs if b in ("memory.ctrl_amm_0", "engine.csr")}
 
-    stub = ports_of("gradcore_s10gx", SYSTEM_STUB)
+    stub = ports_of("gc_s10gx_platform", SYSTEM_STUB)
     roles = ROLES | {f"engine.{name}": [role] for name, _, role, *_ in component.of("add_interface_port")}
     assert set(stub) == {f"{name}_{role}" for of, name in exports.items() for role in roles[of]}
     memory = dict(tool.of("set_instance_parameter_value", "memory"))
@@ -245,7 +245,7 @@ class Quartus(Interpreter):
     """A project of the kit: pins and I/O standards by port."""
 
     def __init__(self):
-        self.ports = ports_of("s10gx", KIT / "s10gx.v")
+        self.ports = ports_of("gc_s10gx", KIT / "gc_s10gx.v")
         self.bits = set(bits_of(self.ports.values()))
         self.pins, self.standards, self.constrained = {}, {}, []
         super().__init__(dict.fromkeys(("project_new", "set_global_assignment", "create_clock", "set_false_path"))
@@ -281,12 +281,12 @@ def test_quartus_project(fusesoc, monkeypatch):
     quartus = Quartus()
     quartus.source(work / "gradcore_ip_gradcore_0_1_0.tcl")
     values = dict(call for call in quartus.of("set_global_assignment", "-name") if len(call) == 2)
-    assert (values["TOP_LEVEL_ENTITY"], values["FAMILY"], values["DEVICE"]) == ("s10gx", "Stratix 10", "1SG280LU2F50E2VG")
+    assert (values["TOP_LEVEL_ENTITY"], values["FAMILY"], values["DEVICE"]) == ("gc_s10gx", "Stratix 10", "1SG280LU2F50E2VG")
     text = (KIT / "platform.tcl").read_text()
     assert values["IP_SEARCH_PATHS"] == "/somewhere/package"
-    assert values["QSYS_FILE"] == "gradcore_s10gx.qsys" and f"save_system {values['QSYS_FILE']}" in text
+    assert values["QSYS_FILE"] == "gc_s10gx_platform.qsys" and f"save_system {values['QSYS_FILE']}" in text
     assert (work / "platform.tcl").read_text() == text
-    assert (work / values["VERILOG_FILE"]).read_text() == (KIT / "s10gx.v").read_text()
+    assert (work / values["VERILOG_FILE"]).read_text() == (KIT / "gc_s10gx.v").read_text()
     quartus.source(work / values["SDC_FILE"])
     quartus.check()
 

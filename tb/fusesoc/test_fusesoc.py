@@ -86,7 +86,7 @@ def test_lint_passes(fusesoc, name):
 
 def test_lint_goes_red(fusesoc, tmp_path):
     root = copy_of_library(tmp_path)
-    plant(root / "rtl" / "stream" / "stream_fifo.v", "endmodule", "wire [3:0] wide = s_valid;\nendmodule")
+    plant(root / "rtl" / "stream" / "gc_stream_fifo.v", "endmodule", "wire [3:0] wide = s_valid;\nendmodule")
     done = fusesoc.run("lint", "gradcore:ip:stream:0.1.0", root)
     assert done.returncode != 0 and "WIDTHEXPAND" in done.stdout
 
@@ -99,7 +99,7 @@ def test_engine_simulation_passes(fusesoc):
 def test_engine_simulation_goes_red(fusesoc, tmp_path):
     """END is taken for another instruction: the program has none."""
     root = copy_of_library(tmp_path)
-    plant(root / "rtl" / "sequencer" / "dispatch.v", "if (select[0]) running_q", "if (select[1]) running_q")
+    plant(root / "rtl" / "sequencer" / "gc_dispatch.v", "if (select[0]) running_q", "if (select[1]) running_q")
     done = fusesoc.run("sim", "gradcore:ip:gradcore:0.1.0", root)
     assert done.returncode != 0 and "engine_smoke: passed" not in done.stdout, done.stdout[-3000:]
 
@@ -122,12 +122,12 @@ def test_example_runs_outside_the_repository(tmp_path, project):
     assert done.returncode == 0 and "%Warning" not in done.stdout, done.stdout[-3000:]
     listing, = project.rglob("sim/*.eda.yml")
     used = {Path(f["name"]).name for f in yaml.safe_load(listing.read_text())["files"]}
-    assert used == {f.name for f in (ROOT / "rtl" / "mac_array").glob("*.v")} | {"outer_product.v", "outer_product_tb.v"}
+    assert used == {f.name for f in (ROOT / "rtl" / "mac_array").glob("*.v")} | {"gc_outer_product.v", "gc_outer_product_tb.v"}
 
 
 def test_example_goes_red_with_a_broken_core(tmp_path, project):
     root = copy_of_library(tmp_path / "library")
-    plant(root / "rtl" / "mac_array" / "mac_element.v", "addend + product", "addend - product")
+    plant(root / "rtl" / "mac_array" / "gc_mac_element.v", "addend + product", "addend - product")
     fusesoc = Shell(tmp_path / "home")
     done = fusesoc("--cores-root", root, "--cores-root", ".", "run", "--target=sim", "example:user:outer_product", cwd=project)
     assert done.returncode != 0 and "expected" in done.stdout, done.stdout[-3000:]

@@ -15,7 +15,7 @@ from tb.support.tcl import Error, Interpreter, bits_of
 
 CORE = "gradcore:ip:gradcore:0.1.0"
 FRONTS = {"axi", "avalon"}
-VIVADO, QUARTUS = {"front": "axi", "top": "gradcore_axi", "clock": "aclk"}, {"front": "avalon", "top": "gradcore_avalon", "clock": "csi_clock_clk"}
+VIVADO, QUARTUS = {"front": "axi", "top": "gc_engine_axi", "clock": "aclk"}, {"front": "avalon", "top": "gc_engine_avalon", "clock": "csi_clock_clk"}
 TARGETS = {
     "vu9p": {**VIVADO, "part": "xcvu9p-flga2104-2L-e"},
     "ku115": {**VIVADO, "part": "xcku115-flva1517-2-e"},
@@ -144,10 +144,10 @@ def test_parameters_reach_the_top(name, set_up):
 
 
 @pytest.mark.parametrize("file, target, right, wrong", [
-    ("gradcore_axi.xdc", "vu9p", "[get_ports aclk]", "[get_ports clk]"),
-    ("gradcore_axi.xdc", "vu9p", "aresetn s_axil_*", "areset s_axil_*"),
-    ("gradcore_axi.xdc", "vu9p", "m_axi_* irq", "m_axi_* interrupt"),
-    ("gradcore_axi.xdc", "vu9p", "m_axi_* irq", "m_axi_*"),
+    ("gc_engine_axi.xdc", "vu9p", "[get_ports aclk]", "[get_ports clk]"),
+    ("gc_engine_axi.xdc", "vu9p", "aresetn s_axil_*", "areset s_axil_*"),
+    ("gc_engine_axi.xdc", "vu9p", "m_axi_* irq", "m_axi_* interrupt"),
+    ("gc_engine_axi.xdc", "vu9p", "m_axi_* irq", "m_axi_*"),
     ("stratix10.sdc", "stratix10", "set clock  csi_clock_clk", "set clock  clk"),
     ("stratix10.sdc", "stratix10", "[all_outputs]", "[all_inputs]"),
     ("quartus.tcl", "stratix10", "ins_*", "irq"),

@@ -150,7 +150,7 @@ async def reset_stops_what_is_under_way(dut):
 
 @pytest.mark.parametrize("grid, cols", [(4, 4), (4, 8), (4, 16), (8, 8), (8, 16), (8, 64)])
 def test_gradient_buffer(grid, cols):
-    run("gradient_buffer", "gradient_buffer", {"GRID": grid, "COLS": cols, "ACC_W": random.choice([20, 48, random.randint(20, 48)]),
+    run("gradient_buffer", "gc_gradient_buffer", {"GRID": grid, "COLS": cols, "ACC_W": random.choice([20, 48, random.randint(20, 48)]),
                                                "DEPTH": random.choice([16, 32])})
 
 
@@ -159,4 +159,4 @@ def test_gradient_buffer(grid, cols):
     ({"ACC_W": 19}, "ACC_W_"), ({"ACC_W": 49}, "ACC_W_"), ({"DEPTH": 8}, "DEPTH_"), ({"DEPTH": 24}, "DEPTH_"),
 ])
 def test_refuses(parameters, reason):
-    expect_elaboration_error("gradient_buffer", "gradient_buffer", parameters, reason)
+    expect_elaboration_error("gradient_buffer", "gc_gradient_buffer", parameters, reason)

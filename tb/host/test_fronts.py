@@ -10,8 +10,8 @@ from tb.host.copy_engine import copy, open_copy_engine
 
 SIZE, TARGET, BEATS = 1 << 20, 1 << 19, 512
 FILES = {
-    "sim-axi": [ROOT / "rtl" / "axi" / name for name in ("axi_master.v", "axil_slave.v", "gradcore_axi.v")],
-    "sim-avalon": [*(ROOT / "rtl" / "avalon" / name for name in ("avalon_master.v", "avalon_agent.v", "gradcore_avalon.v")), ROOT / "rtl/stream/register_queue.v"],
+    "sim-axi": [ROOT / "rtl" / "axi" / name for name in ("gc_axi_master.v", "gc_axil_slave.v", "gc_engine_axi.v")],
+    "sim-avalon": [*(ROOT / "rtl" / "avalon" / name for name in ("gc_avalon_master.v", "gc_avalon_agent.v", "gc_engine_avalon.v")), ROOT / "rtl/stream/gc_register_queue.v"],
 }
 
 
@@ -39,7 +39,7 @@ def test_copies_through_a_front(name, mem_w):
     assert stalled[1] != stalled[2] and min(stalled.values()) > BEATS / 0.6
 
 
-MASTER, SLAVE, HOSTS, AGENT = "axi_master.v", "axil_slave.v", "avalon_master.v", "avalon_agent.v"
+MASTER, SLAVE, HOSTS, AGENT = "gc_axi_master.v", "gc_axil_slave.v", "gc_avalon_master.v", "gc_avalon_agent.v"
 FAULTS = [
     ("sim-axi", MASTER, "aw_q ? awaddr_q :", "", "write request changed"),
     ("sim-axi", MASTER, "s_wreq_ready  = !aw_q", "s_wreq_ready  = m_axi_awready", "no interrupt"),     # data wait for the address

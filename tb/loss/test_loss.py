@@ -111,9 +111,9 @@ async def reset_drops_the_words_on_their_way(dut):
 
 @pytest.mark.parametrize("grid, dw", [(4, 16), (4, 8), (4, 11), (8, 16)])
 def test_loss(grid, dw):
-    run("loss", "loss", {"GRID": grid, "DW": dw})
+    run("loss", "gc_loss", {"GRID": grid, "DW": dw})
 
 
 @pytest.mark.parametrize("name, value", [("GRID", 2), ("DW", 7), ("DW", 17)])
 def test_illegal_parameters(name, value):
-    expect_elaboration_error("loss", "loss", {name: value}, name)
+    expect_elaboration_error("loss", "gc_loss", {name: value}, name)

@@ -28,4 +28,4 @@ async def picks_the_word_of_its_cycle_and_the_sum_of_the_last_level(dut):
 
 @pytest.mark.parametrize("words", [4, 8, 16, 32, 64])
 def test_column_select(words):
-    run("mac_array", "column_select", {"N": words, "W": random.randint(2, 9)})
+    run("mac_array", "gc_column_select", {"N": words, "W": random.randint(2, 9)})

@@ -25,12 +25,12 @@ def cells(top, **parameters):
 
 @pytest.mark.parametrize("dw, acc_w", [(8, 20), (13, 41), (16, 48)])
 def test_an_element_is_one_dsp_block_and_nothing_else(dw, acc_w):
-    assert cells("mac_element", DW=dw, ACC_W=acc_w) == {"DSP48E1": 1}
+    assert cells("gc_mac_element", DW=dw, ACC_W=acc_w) == {"DSP48E1": 1}
 
 
 def test_a_column_adds_only_the_row_and_step_registers():
     lanes, dw = 4, 16
-    found = cells("mac_column", LANES=lanes, GROUPS=2, DW=dw, ACC_W=48)
+    found = cells("gc_mac_column", LANES=lanes, GROUPS=2, DW=dw, ACC_W=48)
     assert found.pop("DSP48E1") == lanes
     assert sum(n for name, n in found.items() if name.startswith("FD")) == lanes * dw + 4
     assert all(name.startswith("FD") for name in found), found

@@ -32,12 +32,12 @@ def test_refused_by_both(change, reason):
     config = EngineConfig(**SMALL)
     for name, value in values.items():
         object.__setattr__(config, name, value)
-    expect_elaboration_error("engine", "engine", engine_parameters(config), reason)
+    expect_elaboration_error("engine", "gc_engine", engine_parameters(config), reason)
 
 
 @pytest.mark.parametrize("values", [SMALL, LARGE, LARGE | dict(acc_width=36)], ids=["smallest", "largest", "narrowest sum"])
 def test_taken_by_both(values):
     parameters = [f"-G{k}={v}" for k, v in engine_parameters(EngineConfig(**values)).items()]
-    done = subprocess.run(["verilator", "--lint-only", "-Wall", "--language", "1364-2005", "--top-module", "engine", *parameters,
+    done = subprocess.run(["verilator", "--lint-only", "-Wall", "--language", "1364-2005", "--top-module", "gc_engine", *parameters,
                            *map(str, sources("engine"))], capture_output=True, text=True, env=tool_environment())
     assert done.returncode == 0, done.stderr

@@ -238,11 +238,11 @@ async def reset_drops_what_is_under_way_and_keeps_the_words(dut):
 @pytest.mark.parametrize("grid, width, rows", [(4, 1, 2), (4, 8, 1), (4, 16, 4), (4, 32, 2), (8, 1, 4), (8, 8, 8), (8, 11, 1), (8, 16, 2)])
 def test_operand_buffer(grid, width, rows):
     parameters = {"GRID": grid, "DW": width, "DEPTH": 64 if grid == 4 else 256 if width > 1 else 1 << 20, "CHANNEL_R": rows, "USER_W": 1 if width == 1 else 3}
-    run("operand_buffer", "operand_buffer", parameters, sim="icarus" if grid == 4 else "verilator")
+    run("operand_buffer", "gc_operand_buffer", parameters, sim="icarus" if grid == 4 else "verilator")
 
 
 @pytest.mark.parametrize("bad, text", [({"GRID": 5}, "GRID_must"), ({"GRID": 2, "CHANNEL_R": 1}, "GRID_must"), ({"CHANNEL_R": 3}, "CHANNEL_R_must"),
                                        ({"CHANNEL_R": 16}, "CHANNEL_R_must"), ({"DEPTH": 100}, "DEPTH_must"), ({"DEPTH": 32}, "DEPTH_must"),
                                        ({"DEPTH": 1 << 21}, "DEPTH_must"), ({"DW": 33}, "DW_must"), ({"DW": 0}, "DW_must")])
 def test_refuses(bad, text):
-    expect_elaboration_error("operand_buffer", "operand_buffer", bad, text)
+    expect_elaboration_error("operand_buffer", "gc_operand_buffer", bad, text)

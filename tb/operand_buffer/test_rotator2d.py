@@ -33,4 +33,4 @@ async def squares_turn_two_cycles_later_and_bubbles_hold_them(dut):
 @pytest.mark.parametrize("inverse", [0, 1])
 @pytest.mark.parametrize("grid, width", [(4, 1), (4, 16), (8, 1), (8, 9)])
 def test_rotator2d(grid, width, inverse):
-    run("operand_buffer", "rotator2d", {"GRID": grid, "W": width, "INVERSE": inverse})
+    run("operand_buffer", "gc_rotator2d", {"GRID": grid, "W": width, "INVERSE": inverse})

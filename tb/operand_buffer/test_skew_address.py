@@ -71,4 +71,4 @@ async def accesses_match_the_model(dut, bubbles):
 
 @pytest.mark.parametrize("grid, rows", [(4, 1), (4, 2), (4, 4), (8, 1), (8, 2), (8, 4), (8, 8)])
 def test_skew_address(grid, rows):
-    run("operand_buffer", "skew_address", {"GRID": grid, "AW": random.choice([6, 11, 16]), "CHANNEL_R": rows})
+    run("operand_buffer", "gc_skew_address", {"GRID": grid, "AW": random.choice([6, 11, 16]), "CHANNEL_R": rows})

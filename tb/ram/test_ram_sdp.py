@@ -30,8 +30,8 @@ async def reads_the_old_word_and_holds_its_output(dut):
 
 @pytest.mark.parametrize("width, depth, out_reg", [(1, 2, 0), (16, 37, 1), (72, 64, 0), (9, 512, 1)])
 def test_ram_sdp(width, depth, out_reg):
-    run("ram", "ram_sdp", {"WIDTH": width, "DEPTH": depth, "OUT_REG": out_reg})
+    run("ram", "gc_ram_sdp", {"WIDTH": width, "DEPTH": depth, "OUT_REG": out_reg})
 
 
 def test_refuses_depth_one():
-    expect_elaboration_error("ram", "ram_sdp", {"DEPTH": 1}, "DEPTH_below_2")
+    expect_elaboration_error("ram", "gc_ram_sdp", {"DEPTH": 1}, "DEPTH_below_2")

@@ -39,4 +39,4 @@ async def every_lane_gets_the_place_of_its_element(dut):
 
 @pytest.mark.parametrize("grid", [4, 8])
 def test_fold_coordinates(grid):
-    run("requantise", "fold_coordinates", {"GRID": grid})
+    run("requantise", "gc_fold_coordinates", {"GRID": grid})

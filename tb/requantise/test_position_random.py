@@ -53,4 +53,4 @@ async def reset_drops_the_words_on_their_way(dut):
 
 @pytest.mark.parametrize("grid", [4, 8])
 def test_position_random(grid):
-    run("requantise", "position_random", {"GRID": grid})
+    run("requantise", "gc_position_random", {"GRID": grid})

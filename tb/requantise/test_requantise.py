@@ -67,9 +67,9 @@ async def reset_drops_the_words_on_their_way(dut):
 
 @pytest.mark.parametrize("grid, acc_w, dw", [(4, 48, 16), (4, 20, 8), (4, 33, 11), (8, 48, 16)])
 def test_requantise(grid, acc_w, dw):
-    run("requantise", "requantise", {"GRID": grid, "ACC_W": acc_w, "DW": dw})
+    run("requantise", "gc_requantise", {"GRID": grid, "ACC_W": acc_w, "DW": dw})
 
 
 @pytest.mark.parametrize("name, value", [("GRID", 6), ("ACC_W", 19), ("ACC_W", 49), ("DW", 7), ("DW", 17)])
 def test_illegal_parameters(name, value):
-    expect_elaboration_error("requantise", "requantise", {name: value}, name)
+    expect_elaboration_error("requantise", "gc_requantise", {name: value}, name)

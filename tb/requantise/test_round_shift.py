@@ -34,9 +34,9 @@ async def any_width_matches_the_model(dut):
 @pytest.mark.parametrize("in_w, out_w, shift_w", [(48, 24, 6), (48, 16, 6), (41, 16, 5), (33, 8, 5), (32, 16, 4),
                                                   (17, 17, 5), (12, 8, 4), (8, 8, 3)])
 def test_round_shift(in_w, out_w, shift_w):
-    run("requantise", "round_shift", {"IN_W": in_w, "OUT_W": out_w, "SHIFT_W": shift_w})
+    run("requantise", "gc_round_shift", {"IN_W": in_w, "OUT_W": out_w, "SHIFT_W": shift_w})
 
 
 @pytest.mark.parametrize("name, value, text", [("OUT_W", 49, "OUT_W_above"), ("SHIFT_W", 2, "SHIFT_W_below")])
 def test_illegal_parameters(name, value, text):
-    expect_elaboration_error("requantise", "round_shift", {name: value}, text)
+    expect_elaboration_error("requantise", "gc_round_shift", {name: value}, text)

@@ -15,13 +15,13 @@ CASES = "tb.runner.cases"
 
 def goes_red(**choice) -> str:
     with pytest.raises(pytest.fail.Exception) as failure:
-        run("ram", "ram_sdp", {"DEPTH": 4}, **{"module": CASES, **choice})
+        run("ram", "gc_ram_sdp", {"DEPTH": 4}, **{"module": CASES, **choice})
     return str(failure.value)
 
 
 @pytest.mark.parametrize("sim", ["icarus", "verilator"])
 def test_passing_case_passes_and_failing_case_fails(sim):
-    run("ram", "ram_sdp", {"DEPTH": 4}, module=CASES, testcase="passes", sim=sim)
+    run("ram", "gc_ram_sdp", {"DEPTH": 4}, module=CASES, testcase="passes", sim=sim)
     assert "told_to_fail" in goes_red(testcase="fails", sim=sim)
 
 
@@ -39,18 +39,18 @@ def test_goes_red(choice, text):
 
 def test_source_that_does_not_build_goes_red():
     with pytest.raises(pytest.fail.Exception):
-        run("ram", "ram_sdp", {"DEPTH": 1}, module=CASES, testcase="passes")
+        run("ram", "gc_ram_sdp", {"DEPTH": 1}, module=CASES, testcase="passes")
 
 
 def test_unknown_core_is_refused():
     with pytest.raises(RuntimeError, match="no core"):
-        run("no_such_core", "ram_sdp", module=CASES)
+        run("no_such_core", "gc_ram_sdp", module=CASES)
 
 
 def test_seed_of_the_environment_repeats_a_run(monkeypatch, tmp_path):
     for name, seed in [("first", "12345"), ("again", "12345"), ("other", "12346")]:
         monkeypatch.setenv("SEED", seed)
-        run("ram", "ram_sdp", {"DEPTH": 4}, module=CASES, testcase="draws", env={"DRAWN": str(tmp_path / name)})
+        run("ram", "gc_ram_sdp", {"DEPTH": 4}, module=CASES, testcase="draws", env={"DRAWN": str(tmp_path / name)})
     first, again, other = ((tmp_path / name).read_text() for name in ("first", "again", "other"))
     assert first == again != other
 
@@ -59,20 +59,20 @@ def test_seed_of_the_environment_repeats_a_run(monkeypatch, tmp_path):
 def test_waves(monkeypatch, sim, kind):
     monkeypatch.setenv("WAVES", "1")
     folder = ROOT / "build" / "tb"
-    for old in folder.glob(f"ram_sdp-{sim}-*/run-*/dump.*"):
+    for old in folder.glob(f"gc_ram_sdp-{sim}-*/run-*/dump.*"):
         old.unlink()
-    run("ram", "ram_sdp", {"DEPTH": 4}, module=CASES, testcase="passes", sim=sim)
-    (waves,) = folder.glob(f"ram_sdp-{sim}-*/run-*/dump.*")
+    run("ram", "gc_ram_sdp", {"DEPTH": 4}, module=CASES, testcase="passes", sim=sim)
+    (waves,) = folder.glob(f"gc_ram_sdp-{sim}-*/run-*/dump.*")
     assert waves.suffix == f".{kind}" and waves.stat().st_size > 100
 
 
 def test_stream_ends_do_not_wait_for_ever():
-    run("stream", "stream_register", module=CASES, testcase="stream_ends_give_up")
+    run("stream", "gc_stream_register", module=CASES, testcase="stream_ends_give_up")
 
 
 def test_legal_parameters_are_not_mistaken_for_illegal_ones():
     with pytest.raises(AssertionError, match="accepts"):
-        expect_elaboration_error("ram", "ram_sdp", {"DEPTH": 4}, "DEPTH")
+        expect_elaboration_error("ram", "gc_ram_sdp", {"DEPTH": 4}, "DEPTH")
 
 
 @pytest.mark.parametrize("width", [1, 5, 8, 16, 32, 33, 64])

@@ -142,9 +142,9 @@ async def reset_ends_the_program(dut):
 
 @pytest.mark.parametrize("width, engines", [(40, 5), (8, 1), (1024, 5), (32, 15)])
 def test_dispatch(width, engines):
-    run("sequencer", "dispatch", {"INSTR_W": width, "ENGINES": engines})
+    run("sequencer", "gc_dispatch", {"INSTR_W": width, "ENGINES": engines})
 
 
 @pytest.mark.parametrize("bad, reason", [({"ENGINES": 0}, "ENGINES_"), ({"ENGINES": 16}, "ENGINES_"), ({"INSTR_W": 3}, "INSTR_W_")])
 def test_refuses(bad, reason):
-    expect_elaboration_error("sequencer", "dispatch", bad, reason)
+    expect_elaboration_error("sequencer", "gc_dispatch", bad, reason)

@@ -108,9 +108,9 @@ async def reset_frees_the_engine(dut):
 
 @pytest.mark.parametrize("width, producers", [(16, 6), (5, 1), (1024, 6)])
 def test_instruction_gate(width, producers):
-    run("sequencer", "instruction_gate", {"INSTR_W": width, "PRODUCERS": producers})
+    run("sequencer", "gc_instruction_gate", {"INSTR_W": width, "PRODUCERS": producers})
 
 
 @pytest.mark.parametrize("bad, reason", [({"PRODUCERS": 0}, "PRODUCERS_"), ({"INSTR_W": 9}, "INSTR_W_")])
 def test_refuses(bad, reason):
-    expect_elaboration_error("sequencer", "instruction_gate", bad, reason)
+    expect_elaboration_error("sequencer", "gc_instruction_gate", bad, reason)

@@ -121,9 +121,9 @@ async def start_begins_anew_in_mid_run_even_beside_a_step(dut):
 
 @pytest.mark.parametrize("levels, width, late", [(1, 16, 0), (2, 3, 0), (4, 16, 1), (6, 5, 1), (7, 16, 0), (3, 1, 0), (3, 1, 1)])
 def test_loop_nest(levels, width, late):
-    run("sequencer", "loop_nest", {"LEVELS": levels, "W": width, "COUNT_LATE": late})
+    run("sequencer", "gc_loop_nest", {"LEVELS": levels, "W": width, "COUNT_LATE": late})
 
 
 @pytest.mark.parametrize("bad, reason", [({"LEVELS": 0}, "LEVELS_"), ({"W": 0}, "W_"), ({"COUNT_LATE": 2}, "COUNT_LATE_")])
 def test_refuses(bad, reason):
-    expect_elaboration_error("sequencer", "loop_nest", bad, reason)
+    expect_elaboration_error("sequencer", "gc_loop_nest", bad, reason)

@@ -30,8 +30,8 @@ async def adds_holds_and_returns_to_zero(dut):
 
 @pytest.mark.parametrize("width", [1, 16, 48])
 def test_loop_term(width):
-    run("sequencer", "loop_term", {"W": width})
+    run("sequencer", "gc_loop_term", {"W": width})
 
 
 def test_refuses_width_0():
-    expect_elaboration_error("sequencer", "loop_term", {"W": 0}, "W_below_1")
+    expect_elaboration_error("sequencer", "gc_loop_term", {"W": 0}, "W_below_1")

@@ -101,9 +101,9 @@ async def reset_takes_all_tokens_away(dut):
 
 @pytest.mark.parametrize("producers, consumers, width", [(6, 5, 4), (1, 1, 1), (3, 2, 8)])
 def test_token_matrix(producers, consumers, width):
-    run("sequencer", "token_matrix", {"PRODUCERS": producers, "CONSUMERS": consumers, "W": width})
+    run("sequencer", "gc_token_matrix", {"PRODUCERS": producers, "CONSUMERS": consumers, "W": width})
 
 
 @pytest.mark.parametrize("bad, reason", [({"PRODUCERS": 0}, "PRODUCERS_"), ({"CONSUMERS": 0}, "PRODUCERS_"), ({"W": 0}, "W_")])
 def test_refuses(bad, reason):
-    expect_elaboration_error("sequencer", "token_matrix", bad, reason)
+    expect_elaboration_error("sequencer", "gc_token_matrix", bad, reason)

@@ -26,9 +26,9 @@ async def delays_every_word_and_empties_at_once(dut):
 
 @pytest.mark.parametrize("width, length", [(1, 0), (1, 1), (17, 5), (128, 2)])
 def test_delay_line(width, length):
-    run("stream", "delay_line", {"W": width, "CYCLES": length})
+    run("stream", "gc_delay_line", {"W": width, "CYCLES": length})
 
 
 @pytest.mark.parametrize("bad, reason", [({"W": 0}, "W_below_1"), ({"CYCLES": -1}, "CYCLES_below_0")])
 def test_refuses(bad, reason):
-    expect_elaboration_error("stream", "delay_line", bad, reason)
+    expect_elaboration_error("stream", "gc_delay_line", bad, reason)

@@ -34,9 +34,9 @@ async def first_in_first_out_with_room_and_valid_in_every_cycle(dut):
 
 @pytest.mark.parametrize("width, depth", [(1, 2), (9, 4), (64, 16)])
 def test_register_queue(width, depth):
-    run("stream", "register_queue", {"WIDTH": width, "DEPTH": depth})
+    run("stream", "gc_register_queue", {"WIDTH": width, "DEPTH": depth})
 
 
 @pytest.mark.parametrize("depth", [1, 6])
 def test_refuses_a_depth_that_is_no_power_of_two(depth):
-    expect_elaboration_error("stream", "register_queue", {"DEPTH": depth}, "DEPTH_must_be_a_power_of_two")
+    expect_elaboration_error("stream", "gc_register_queue", {"DEPTH": depth}, "DEPTH_must_be_a_power_of_two")

@@ -63,8 +63,8 @@ async def reset_in_mid_run_empties_it(dut):
 
 @pytest.mark.parametrize("width, depth", [(1, 2), (8, 4), (33, 16), (128, 64)])
 def test_stream_fifo(width, depth):
-    run("stream", "stream_fifo", {"WIDTH": width, "DEPTH": depth})
+    run("stream", "gc_stream_fifo", {"WIDTH": width, "DEPTH": depth})
 
 
 def test_refuses_a_depth_that_is_no_power_of_two():
-    expect_elaboration_error("stream", "stream_fifo", {"DEPTH": 12}, "DEPTH_must_be_a_power_of_two")
+    expect_elaboration_error("stream", "gc_stream_fifo", {"DEPTH": 12}, "DEPTH_must_be_a_power_of_two")

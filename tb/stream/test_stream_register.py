@@ -29,4 +29,4 @@ async def reset_in_mid_run_empties_it(dut):
 
 @pytest.mark.parametrize("width", [1, 17, 64])
 def test_stream_register(width):
-    run("stream", "stream_register", {"WIDTH": width})
+    run("stream", "gc_stream_register", {"WIDTH": width})

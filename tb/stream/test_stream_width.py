@@ -77,11 +77,11 @@ async def reset_in_mid_frame_forgets_it(dut):
 
 
 @pytest.mark.parametrize("width, ratio", [(13, 1), (1, 2), (40, 3), (16, 8)])
-@pytest.mark.parametrize("toplevel", ["stream_upsize", "stream_downsize"])
+@pytest.mark.parametrize("toplevel", ["gc_stream_upsize", "gc_stream_downsize"])
 def test_stream_width(toplevel, width, ratio):
     run("stream", toplevel, {"WIDTH": width, "RATIO": ratio})
 
 
-@pytest.mark.parametrize("toplevel", ["stream_upsize", "stream_downsize"])
+@pytest.mark.parametrize("toplevel", ["gc_stream_upsize", "gc_stream_downsize"])
 def test_refuses_ratio_zero(toplevel):
     expect_elaboration_error("stream", toplevel, {"RATIO": 0}, "RATIO_below_1")

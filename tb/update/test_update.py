@@ -160,11 +160,11 @@ async def reset_forgets_the_rows_inside(dut):
 
 @pytest.mark.parametrize("cols, dw, acc_w", [(4, 8, 24), (4, 16, 48), (8, None, None), (16, None, 48)])
 def test_update(cols, dw, acc_w):
-    run("update", "update", {"COLS": cols, "DW": dw or random.randint(8, 16), "ACC_W": acc_w or random.randint(24, 48)})
+    run("update", "gc_update", {"COLS": cols, "DW": dw or random.randint(8, 16), "ACC_W": acc_w or random.randint(24, 48)})
 
 
 def test_64_columns():
-    run("update", "update", {"COLS": 64, "DW": 16, "ACC_W": random.randint(24, 48)},
+    run("update", "gc_update", {"COLS": 64, "DW": 16, "ACC_W": random.randint(24, 48)},
         testcase="matches_model_in_few_rows")
 
 
@@ -173,4 +173,4 @@ def test_64_columns():
     ({"COLS": 65}, "COLS_"),
 ])
 def test_refuses(parameters, reason):
-    expect_elaboration_error("update", "update", parameters, reason)
+    expect_elaboration_error("update", "gc_update", parameters, reason)

@@ -119,9 +119,9 @@ async def reset_in_the_middle_of_a_word(dut):
 
 @pytest.mark.parametrize("grid, dw", [(4, 16), (4, 9), (8, 8)])
 def test_upsample(grid, dw):
-    run("upsample", "upsample", {"GRID": grid, "DW": dw})
+    run("upsample", "gc_upsample", {"GRID": grid, "DW": dw})
 
 
 @pytest.mark.parametrize("name, value", [("GRID", 16), ("DW", 7), ("DW", 17)])
 def test_illegal_parameters(name, value):
-    expect_elaboration_error("upsample", "upsample", {name: value}, name)
+    expect_elaboration_error("upsample", "gc_upsample", {name: value}, name)

@@ -162,18 +162,18 @@ async def reset_forgets_requests_and_keeps_the_words(dut):
 def test_weight_buffer(cols):
     depth, parts = random.choice([16, 32, 128, 512]), random.choice([1, 2, 4, 8])
     made = max(1, min(parts, depth // cols))
-    run("weight_buffer", "weight_buffer", {"COLS": cols, "DW": random.randint(8, 16), "DEPTH": depth, "LATENCY": random.randint(4, 9),
+    run("weight_buffer", "gc_weight_buffer", {"COLS": cols, "DW": random.randint(8, 16), "DEPTH": depth, "LATENCY": random.randint(4, 9),
                                            "PARTS": parts, "GROUPS": random.choice([n for n in (1, 2, 4, 8) if n <= made])})
 
 
 @pytest.mark.parametrize("cols, depth, parts, groups", [(4, 16, 4, 4), (8, 128, 8, 8), (16, 512, 4, 4), (32, 64, 4, 2), (32, 512, 4, 2)])
 def test_groups(cols, depth, parts, groups):
-    run("weight_buffer", "weight_buffer", {"COLS": cols, "DW": 16, "DEPTH": depth, "LATENCY": 7, "PARTS": parts, "GROUPS": groups})
+    run("weight_buffer", "gc_weight_buffer", {"COLS": cols, "DW": 16, "DEPTH": depth, "LATENCY": 7, "PARTS": parts, "GROUPS": groups})
 
 
 @pytest.mark.parametrize("depth, latency", [(16, 4), (64, 5)])
 def test_shortest_latencies(depth, latency):
-    run("weight_buffer", "weight_buffer", {"COLS": 16, "DW": 16, "DEPTH": depth, "LATENCY": latency, "PARTS": 4, "GROUPS": 1})
+    run("weight_buffer", "gc_weight_buffer", {"COLS": 16, "DW": 16, "DEPTH": depth, "LATENCY": latency, "PARTS": 4, "GROUPS": 1})
 
 
 @pytest.mark.parametrize("parameters, reason", [
@@ -182,4 +182,4 @@ def test_shortest_latencies(depth, latency):
     ({"GROUPS": 3}, "GROUPS_"), ({"GROUPS": 8}, "GROUPS_"), ({"COLS": 64, "DEPTH": 128, "GROUPS": 4}, "GROUPS_"),
 ])
 def test_refuses(parameters, reason):
-    expect_elaboration_error("weight_buffer", "weight_buffer", parameters, reason)
+    expect_elaboration_error("weight_buffer", "gc_weight_buffer", parameters, reason)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gradcore_avalon: waitrequest at random on both hosts, gaps before read data and write responses; register accesses after a random wait, one
+// gc_engine_avalon: waitrequest at random on both hosts, gaps before read data and write responses; register accesses after a random wait, one
 // at a time.
 #include "Vtop.h"
 #include "front.h"
@@ -19,7 +19,7 @@ struct Avalon final : Front {
     explicit Avalon(VerilatedContext* context) : top(context) {}
     ~Avalon() override { top.final(); }
     const char* name() const override { return "sim-avalon"; }
-    const char* engine() const override { return "gradcore_avalon.u_engine"; }
+    const char* engine() const override { return "gc_engine_avalon.u_engine"; }
     bool irq() const override { return top.ins_irq_irq; }
 
     void reset(bool on) override {

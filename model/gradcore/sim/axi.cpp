@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gradcore_axi: every channel stalls by itself, and a slave that stalls also may take a write address only when its data are offered, as AXI4
+// gc_engine_axi: every channel stalls by itself, and a slave that stalls also may take a write address only when its data are offered, as AXI4
 // allows it.
 #include "Vtop.h"
 #include "front.h"
@@ -25,7 +25,7 @@ struct Axi final : Front {
     explicit Axi(VerilatedContext* context) : top(context) {}
     ~Axi() override { top.final(); }
     const char* name() const override { return "sim-axi"; }
-    const char* engine() const override { return "gradcore_axi.u_engine"; }
+    const char* engine() const override { return "gc_engine_axi.u_engine"; }
     bool irq() const override { return top.irq; }
 
     void reset(bool on) override {

@@ -16,7 +16,7 @@ from gradcore.sources import ROOT, sources
 FOLDER = Path(__file__).parent
 COMMON = ("sim.cpp", "front.h", "memory.h", "visible.vlt")
 # Back end: core, top, C++ source of the front.
-FRONTS = {"sim": ("engine", "engine", "native.cpp"), "sim-axi": ("axi", "gradcore_axi", "axi.cpp"), "sim-avalon": ("avalon", "gradcore_avalon", "avalon.cpp")}
+FRONTS = {"sim": ("engine", "gc_engine", "native.cpp"), "sim-axi": ("axi", "gc_engine_axi", "axi.cpp"), "sim-avalon": ("avalon", "gc_engine_avalon", "avalon.cpp")}
 
 # Modules are kept apart: inlining an array of elements multiplies the build time by twenty.
 VERILATOR_FLAGS = [
@@ -63,7 +63,7 @@ def inputs_sha256(files, parameters):
 
 
 def engine_parameters(config):
-    """Verilog parameters of `engine` for an `EngineConfig`."""
+    """Verilog parameters of `gc_engine` for an `EngineConfig`."""
     return {
         "GRID": config.grid,
         "COLS": config.cols,

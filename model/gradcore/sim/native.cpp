@@ -14,7 +14,7 @@ struct Native final : Front {
     explicit Native(VerilatedContext* context) : top(context) {}
     ~Native() override { top.final(); }
     const char* name() const override { return "sim"; }
-    const char* engine() const override { return "engine"; }
+    const char* engine() const override { return "gc_engine"; }
     bool irq() const override { return top.irq; }
 
     void reset(bool on) override {

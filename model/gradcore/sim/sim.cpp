@@ -163,7 +163,7 @@ uint64_t gc_figure(Sim* s, unsigned which) {
     return figures[which];
 }
 
-// Words first.. of the memory in a ram_sdp, named by its place below the engine, each in 64 bits; false when there is no such memory.
+// Words first.. of the memory in a gc_ram_sdp, named by its place below the engine, each in 64 bits; false when there is no such memory.
 bool gc_words(Sim* s, const char* place, uint64_t first, uint64_t count, uint64_t* to) {
     const VerilatedVar* memory = s->find(std::string(".") + place, "memory");
     if (!memory || memory->entSize() > sizeof *to || first + count > static_cast<uint64_t>(memory->elements(1))) return false;

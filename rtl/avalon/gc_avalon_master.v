@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The native memory port (doc/streams.md) as two Avalon-MM hosts, one that reads and one that writes. Reads: pipelined bursts, nothing is
+// added to their latency; OUTSTANDING of them at most wait for data. Writes: a request is held while its beats leave, so a burst of n beats takes
+// n + 1 cycles; the host expects one write response per burst. Read data and responses are always taken.
+`default_nettype none
+
+module gc_avalon_master #(
+    parameter ADDR_W      = 48,
+    parameter MEM_W       = 512,
+    parameter OUTSTANDING = 32     // read bursts, power of two
+) (
+    input  wire               clk,
+    input  wire               rst,
+    // native memory port
+    input  wire               s_rreq_valid,
+    output wire               s_rreq_ready,
+    input  wire [ADDR_W-1:0]  s_rreq_addr,
+    input  wire [7:0]         s_rreq_len,
+    output wire               m_rdat_valid,
+    output wire [MEM_W-1:0]   m_rdat_data,
+    output wire               m_rdat_last,
+    output wire [1:0]         m_rdat_resp,
+    input  wire               s_wreq_valid,
+    output wire               s_wreq_ready,
+    input  wire [ADDR_W-1:0]  s_wreq_addr,
+    input  wire [7:0]         s_wreq_len,
+    input  wire               s_wdat_valid,
+    output wire               s_wdat_ready,
+    input  wire [MEM_W-1:0]   s_wdat_data,
+    input  wire [MEM_W/8-1:0] s_wdat_strb,
+    input  wire               s_wdat_last,
+    output wire               m_wrsp_valid,
+    output wire [1:0]         m_wrsp_resp,
+    // Avalon-MM
+    output wire [ADDR_W-1:0]  avm_read_address,
+    output wire               avm_read_read,
+    output wire [8:0]         avm_read_burstcount,
+    input  wire               avm_read_waitrequest,
+    input  wire [MEM_W-1:0]   avm_read_readdata,
+    input  wire               avm_read_readdatavalid,
+    input  wire [1:0]         avm_read_response,
+    output wire [ADDR_W-1:0]  avm_write_address,
+    output wire               avm_write_write,
+    output wire [8:0]         avm_write_burstcount,
+    output wire [MEM_W-1:0]   avm_write_writedata,
+    output wire [MEM_W/8-1:0] avm_write_byteenable,
+    input  wire               avm_write_waitrequest,
+    input  wire [1:0]         avm_write_response,
+    input  wire               avm_write_writeresponsevalid
+);
+    // ---- Reads: Avalon marks no last beat, so the lengths of the bursts under way are kept
+    reg  [7:0] beat_q;
+    wire [7:0] len;
+    wire       room;
+    wire       len_valid_unused;
+
+    gc_register_queue #(.WIDTH(8), .DEPTH(OUTSTANDING)) u_lengths (
+        .clk(clk), .rst(rst), .s_push(s_rreq_valid && s_rreq_ready), .s_data(s_rreq_len), .m_room(room), .m_valid(len_valid_unused),
+        .s_pop(m_rdat_valid && m_rdat_last), .m_data(len)
+    );
+
+    assign avm_read_address    = s_rreq_addr;
+    assign avm_read_burstcount = {1'b0, s_rreq_len} + 9'd1;
+    assign avm_read_read       = s_rreq_valid && room;
+    assign s_rreq_ready        = room && !avm_read_waitrequest;
+    assign m_rdat_valid        = avm_read_readdatavalid;
+    assign m_rdat_data         = avm_read_readdata;
+    assign m_rdat_last         = beat_q == len;
+    assign m_rdat_resp         = avm_read_response;
+
+    // ---- Writes: the request goes out together with its beats
+    reg              burst_q;
+    reg [ADDR_W-1:0] address_q;
+    reg [8:0]        burstcount_q;
+
+    assign s_wreq_ready         = !burst_q;
+    assign avm_write_address    = address_q;
+    assign avm_write_burstcount = burstcount_q;
+    assign avm_write_write      = burst_q && s_wdat_valid;
+    assign avm_write_writedata  = s_wdat_data;
+    assign avm_write_byteenable = s_wdat_strb;
+    assign s_wdat_ready         = burst_q && !avm_write_waitrequest;
+    assign m_wrsp_valid         = avm_write_writeresponsevalid;
+    assign m_wrsp_resp          = avm_write_response;
+
+    always @(posedge clk) begin
+        if (m_rdat_valid) beat_q <= m_rdat_last ? 8'd0 : beat_q + 8'd1;
+        if (s_wreq_valid && s_wreq_ready) begin
+            burst_q      <= 1'b1;
+            address_q    <= s_wreq_addr;
+            burstcount_q <= {1'b0, s_wreq_len} + 9'd1;
+        end else if (s_wdat_valid && s_wdat_ready && s_wdat_last) burst_q <= 1'b0;
+        if (rst) begin
+            beat_q  <= 8'd0;
+            burst_q <= 1'b0;
+        end
+    end
+
+    wire _unused = &{1'b0, len_valid_unused};
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads strided transfers from the native memory port into a stream of beats. A burst is only requested when the FIFO has room for
+// all of it, so read data are never refused; while DEPTH - MAX_BURST covers the memory's latency, the stream runs at one beat per
+// cycle. Descriptors follow each other without waiting for data; sts_drained says that every beat of all of them has been taken. Rules of the transfer: gc_dma_bursts; of the port: doc/streams.md.
+`default_nettype none
+
+module gc_dma_reader #(
+    parameter ADDR_W    = 48,
+    parameter MEM_W     = 512,
+    parameter DEPTH     = 128,   // beats in flight or waiting, power of two up to 512
+    parameter MAX_BURST = 32     // beats, at most DEPTH
+) (
+    input  wire              clk,
+    input  wire              rst,
+    input  wire              s_valid,
+    output wire              s_ready,
+    input  wire [ADDR_W-1:0] s_addr,
+    input  wire [31:0]       s_run_beats,
+    input  wire [15:0]       s_n1,
+    input  wire [31:0]       s_stride1,
+    input  wire [15:0]       s_n2,
+    input  wire [31:0]       s_stride2,
+    output wire              m_rreq_valid,
+    input  wire              m_rreq_ready,
+    output wire [ADDR_W-1:0] m_rreq_addr,
+    output wire [7:0]        m_rreq_len,
+    input  wire              s_rdat_valid,
+    input  wire [MEM_W-1:0]  s_rdat_data,
+    output wire              m_valid,
+    input  wire              m_ready,
+    output wire [MEM_W-1:0]  m_data,
+    output wire              sts_drained
+);
+    localparam [9:0] FULL = DEPTH[9:0];
+
+    generate
+        if (DEPTH > 512) begin : g_illegal_size
+            gradcore_illegal_parameter_DEPTH_above_512 u_stop ();
+        end
+        if (MAX_BURST > DEPTH) begin : g_illegal_depth
+            gradcore_illegal_parameter_MAX_BURST_above_DEPTH u_stop ();
+        end
+    endgenerate
+
+    wire          burst_valid;
+    wire          burst_ready;
+    wire [8:0]    beats = {1'b0, m_rreq_len} + 9'd1;
+    reg  [9:0]    free_q;       // places not promised to a requested beat
+    wire          room  = free_q >= {1'b0, beats};
+    wire          request = m_rreq_valid && m_rreq_ready;
+    wire          pop     = m_valid && m_ready;
+
+    wire bursts_m_last_unused;
+    gc_dma_bursts #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .MAX_BURST(MAX_BURST)) u_bursts (
+        .clk(clk), .rst(rst), .s_valid(s_valid), .s_ready(s_ready), .s_addr(s_addr), .s_run_beats(s_run_beats),
+        .s_n1(s_n1), .s_stride1(s_stride1), .s_n2(s_n2), .s_stride2(s_stride2),
+        .m_valid(burst_valid), .m_ready(burst_ready), .m_addr(m_rreq_addr), .m_len(m_rreq_len), .m_last(bursts_m_last_unused)
+    );
+    assign m_rreq_valid = burst_valid && room;
+    assign burst_ready  = m_rreq_ready && room;
+    assign sts_drained  = s_ready && !burst_valid && free_q == FULL;
+
+    always @(posedge clk) begin
+        free_q <= free_q - (request ? {1'b0, beats} : 10'd0) + {9'd0, pop};
+        if (rst) free_q <= FULL;
+    end
+
+    wire beats_s_ready_unused;
+    wire [$clog2(DEPTH):0] beats_sts_level_unused;
+    gc_stream_fifo #(.WIDTH(MEM_W), .DEPTH(DEPTH)) u_beats (
+        .clk(clk), .rst(rst), .s_valid(s_rdat_valid), .s_ready(beats_s_ready_unused), .s_data(s_rdat_data),
+        .m_valid(m_valid), .m_ready(m_ready), .m_data(m_data), .sts_level(beats_sts_level_unused)
+    );
+
+    wire _unused = &{1'b0, bursts_m_last_unused, beats_s_ready_unused, beats_sts_level_unused};
+endmodule
+
+`default_nettype wire

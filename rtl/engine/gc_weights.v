@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The weight buffer and the engine that executes LOADW: rows of COLS weights from DRAM into consecutive rows, each rotated by its inner
+// index modulo COLS (doc/instructions.md). One row per cycle at most; the memory port sets the pace. s_instruction is stable from `start`
+// to m_done, the cycle of the last row; m_bad pulses a cycle after it is seen that n_words, n_outer x n_inner and the beats do not agree.
+// COMPUTE reads every row READ cycles after it has asked, once for every COLS lanes; with s_rd_split (not if DEPTH is below LANES) lanes
+// COLS*g.. get the row of address s_rd_addr ^ COLS*g. UPDATE (port b) reads when it gets a turn.
+`default_nettype none
+
+module gc_weights #(
+    parameter COLS     = 16,
+    parameter COLS_LOG = 4,
+    parameter LANES    = 64,
+    parameter DW       = 16,
+    parameter DEPTH    = 8192,
+    parameter READ     = 7,
+    parameter MEM_W    = 512,
+    parameter ADDR_W   = 48
+) (
+    input  wire                clk,
+    input  wire                rst,
+    input  wire                start,
+    input  wire [1023:0]       s_instruction,
+    input  wire [4*ADDR_W-1:0] cfg_base,
+    output wire                m_done,
+    output reg                 m_bad,
+    output wire                m_rreq_valid,
+    input  wire                m_rreq_ready,
+    output wire [ADDR_W-1:0]   m_rreq_addr,
+    output wire [7:0]          m_rreq_len,
+    input  wire                s_rdat_valid,
+    input  wire [MEM_W-1:0]    s_rdat_data,
+    input  wire                s_rdat_last,
+    // COMPUTE
+    input  wire                s_rd_valid,
+    input  wire [15:0]         s_rd_addr,
+    input  wire [COLS_LOG-1:0] s_rd_rot,
+    input  wire                s_rd_ramp,
+    input  wire                s_rd_split,
+    output wire [LANES*DW-1:0] m_rd_data,
+    // UPDATE
+    input  wire                s_b_valid,
+    output wire                s_b_ready,
+    input  wire [15:0]         s_b_addr,
+    input  wire [COLS_LOG-1:0] s_b_rot,
+    output wire                m_b_valid,
+    output wire [COLS*DW-1:0]  m_b_data
+);
+    localparam ROW_W  = $clog2(DEPTH);
+    localparam ALL    = LANES/COLS;
+    localparam GROUPS = DEPTH < LANES ? 1 : ALL;
+
+    wire               row_valid;
+    wire [COLS*DW-1:0] row;
+    wire        last;
+    wire        last_word;
+    wire        reader_bad;
+    wire        reader_sts_open_unused;
+    wire [31:0] index;
+    reg  [15:0] row_q;
+
+    gc_word_reader #(.LANES(COLS), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_reader (
+        .clk(clk), .rst(rst), .start(start), .s_instruction(s_instruction),
+        .cfg_addr(s_instruction[3*16 +: 48]), .cfg_base(cfg_base),
+        .m_rreq_valid(m_rreq_valid), .m_rreq_ready(m_rreq_ready), .m_rreq_addr(m_rreq_addr), .m_rreq_len(m_rreq_len),
+        .s_rdat_valid(s_rdat_valid), .s_rdat_data(s_rdat_data), .s_rdat_last(s_rdat_last),
+        .m_valid(row_valid), .m_ready(1'b1), .m_data(row),
+        .m_last(last_word), .sts_open(reader_sts_open_unused), .sts_bad(reader_bad)
+    );
+
+    wire [1:0] loops_advance_unused;
+    wire [1:0] loops_restart_unused;
+    wire [1:0] loops_at_first_unused;
+    wire [1:0] loops_at_last_unused;
+    gc_loop_nest #(.LEVELS(2), .W(16)) u_loops (
+        .clk(clk), .cfg_count({s_instruction[15*16 +: 16], s_instruction[14*16 +: 16]}),
+        .start(start), .step(row_valid), .advance(loops_advance_unused), .restart(loops_restart_unused), .at_first(loops_at_first_unused), .at_last(loops_at_last_unused), .last(last), .index(index)
+    );
+
+    always @(posedge clk) begin
+        if (start)          row_q <= s_instruction[18*16 +: 16];
+        else if (row_valid) row_q <= row_q + 16'd1;
+        m_bad <= reader_bad || (row_valid && last != last_word);
+        if (rst) m_bad <= 1'b0;
+    end
+
+    assign m_done = row_valid && last;
+
+    wire rd_valid_unused;
+    wire [GROUPS*COLS*DW-1:0] rd_data;
+    assign m_rd_data = {(ALL/GROUPS){rd_data}};
+    gc_weight_buffer #(.COLS(COLS), .DW(DW), .DEPTH(DEPTH), .LATENCY(READ), .PARTS(ALL > 4 ? 8 : 4), .GROUPS(GROUPS)) u_buffer (
+        .clk(clk), .rst(rst),
+        .s_wr_valid(row_valid), .s_wr_addr(row_q[ROW_W-1:0]), .s_wr_rot(index[16 +: COLS_LOG]), .s_wr_data(row),
+        .s_rd_valid(s_rd_valid), .s_rd_addr(s_rd_addr[ROW_W-1:0]), .s_rd_rot(s_rd_rot), .s_rd_ramp(s_rd_ramp), .s_rd_split(s_rd_split),
+        .m_rd_valid(rd_valid_unused), .m_rd_data(rd_data),
+        .s_b_valid(s_b_valid), .s_b_ready(s_b_ready), .s_b_addr(s_b_addr[ROW_W-1:0]), .s_b_rot(s_b_rot), .m_b_valid(m_b_valid), .m_b_data(m_b_data)
+    );
+
+    wire _unused = &{1'b0, index, row_q, s_rd_addr, s_b_addr, rd_valid_unused, reader_sts_open_unused, loops_advance_unused, loops_restart_unused, loops_at_first_unused, loops_at_last_unused};
+endmodule
+
+`default_nettype wire

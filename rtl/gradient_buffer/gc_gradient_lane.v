@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// One word of the gradient buffer's row: sums GROUPS words exactly and adds them to the word in memory.
+// Free running; bit i of `stage` is high i cycles after a sum has entered: 0 sums, 1 reads, 3 adds, 4 writes back; the memory
+// address of the read is given with stage 1 (or a foreign read), that of the write with stage 4. m_overflow belongs to
+// stage 5: the exact result of the addition did not fit into ACC_W bits.
+`default_nettype none
+
+module gc_gradient_lane #(
+    parameter GROUPS = 4,    // 1, 2, 4 or 8
+    parameter ACC_W  = 48,
+    parameter DEPTH  = 512
+) (
+    input  wire                     clk,
+    input  wire [4:0]               stage,
+    input  wire                     add_first,  // with stage 3: the old word counts as zero
+    input  wire [GROUPS*ACC_W-1:0]  s_acc,
+    input  wire                     rd_en,
+    input  wire [$clog2(DEPTH)-1:0] rd_addr,
+    input  wire [$clog2(DEPTH)-1:0] wr_addr,
+    output wire [ACC_W-1:0]         m_word,     // two cycles after rd_en
+    output reg                      m_overflow
+);
+    localparam N1 = (GROUPS > 1) ? GROUPS/2 : 1;
+    localparam N2 = (GROUPS > 2) ? GROUPS/4 : 1;
+
+    wire [N1*(ACC_W+1)-1:0] sum1;
+    wire [N2*(ACC_W+2)-1:0] sum2;
+    wire [ACC_W+2:0]        sum3;
+
+    gc_pair_sum #(
+        .N(GROUPS),
+        .M(N1),
+        .W(ACC_W)
+    ) u_sum1 (
+        .clk   (clk),
+        .enable(stage[0]),
+        .s_data(s_acc),
+        .m_sum (sum1)
+    );
+
+    gc_pair_sum #(
+        .N(N1),
+        .M(N2),
+        .W(ACC_W+1)
+    ) u_sum2 (
+        .clk   (clk),
+        .enable(stage[1]),
+        .s_data(sum1),
+        .m_sum (sum2)
+    );
+
+    gc_pair_sum #(
+        .N(N2),
+        .M(1),
+        .W(ACC_W+2)
+    ) u_sum3 (
+        .clk   (clk),
+        .enable(stage[2]),
+        .s_data(sum2),
+        .m_sum (sum3)
+    );
+
+    wire [ACC_W-1:0] old   = add_first ? {ACC_W{1'b0}} : m_word;
+    reg  [ACC_W+3:0] total_q;
+    wire [4:0]       top   = total_q[ACC_W+3:ACC_W-1];
+
+    always @(posedge clk) begin
+        if (stage[3])
+            total_q <= {sum3[ACC_W+2], sum3} + {{4{old[ACC_W-1]}}, old};
+        m_overflow <= (|top) && !(&top);
+    end
+
+    gc_ram_sdp #(
+        .WIDTH  (ACC_W),
+        .DEPTH  (DEPTH),
+        .OUT_REG(1)
+    ) u_ram (
+        .clk      (clk),
+        .s_wr_en  (stage[4]),
+        .s_wr_addr(wr_addr),
+        .s_wr_data(total_q[ACC_W-1:0]),
+        .s_rd_en  (rd_en),
+        .s_rd_addr(rd_addr),
+        .m_rd_data(m_word)
+    );
+endmodule
+
+`default_nettype wire

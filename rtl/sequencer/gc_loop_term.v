@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// One loop's share of an address: starts at zero; a step adds `stride` where it advances the loop, returns to zero where it restarts
+// it. The sum of a base and the terms of all loops is the address of an affine access. No multiplier.
+`default_nettype none
+
+module gc_loop_term #(
+    parameter W = 16
+) (
+    input  wire         clk,
+    input  wire         start,
+    input  wire         step,
+    input  wire         advance,
+    input  wire         restart,
+    input  wire [W-1:0] stride,
+    output reg  [W-1:0] m_term
+);
+    generate
+        if (W < 1) begin : g_illegal_w
+            gradcore_illegal_parameter_W_below_1 u_stop ();
+        end
+    endgenerate
+
+    always @(posedge clk)
+        if (start || (step && restart)) m_term <= {W{1'b0}};
+        else if (step && advance)       m_term <= m_term + stride;
+endmodule
+
+`default_nettype wire

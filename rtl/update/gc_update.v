@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stochastic gradient descent with momentum on rows of COLS parameters (doc/numerics.md, "Weight update"; heavy-ball reading of
+// Venkataramanaiah et al., FPL 2019, eq. 6). One row per cycle, 26 cycles from input to output; streams on both sides, the pipeline between runs
+// free behind credits and an output FIFO. Configuration is stable while rows are inside. Bit-exact with gradcore.optimiser.
+`default_nettype none
+
+module gc_update #(
+    parameter COLS  = 16,
+    parameter DW    = 16,
+    parameter ACC_W = 48
+) (
+    input  wire                  clk,
+    input  wire                  rst,
+    input  wire                  cfg_momentum,  // 0: plain SGD, s_mom is ignored
+    input  wire [1:0]            cfg_mode,      // rounding of gradient, momentum and weight
+    input  wire [5:0]            cfg_shift_g,
+    input  wire [4:0]            cfg_shift_v,
+    input  wire [3:0]            cfg_shift_w,
+    input  wire [14:0]           cfg_lr_m,
+    input  wire [14:0]           cfg_beta_m,
+    input  wire [31:0]           cfg_seed,
+    input  wire [15:0]           cfg_tag,
+    input  wire                  s_valid,
+    output wire                  s_ready,
+    input  wire [COLS*ACC_W-1:0] s_grad,        // signed
+    input  wire [COLS*DW-1:0]    s_wgt,         // signed
+    input  wire [COLS*DW-1:0]    s_mom,         // signed
+    input  wire [31:0]           s_key,         // row key
+    input  wire [15:0]           s_of,          // output map of lane 0
+    output wire                  m_valid,
+    input  wire                  m_ready,
+    output wire [COLS*DW-1:0]    m_wgt,
+    output wire [COLS*DW-1:0]    m_mom
+);
+    localparam RANDOM = 11;          // gc_update_random
+    localparam LANE   = 12;          // gc_update_lane
+    localparam CREDIT = 32;          // at least RANDOM + LANE and the FIFO's own 3 cycles, or rows do not follow each other
+    localparam ROW_W  = COLS*(ACC_W + 2*DW);
+
+    generate
+        if (COLS < 1 || COLS > 64) begin : g_illegal_cols
+            gradcore_illegal_parameter_COLS_must_be_1_to_64 u_stop ();
+        end
+        if (DW < 8 || DW > 16) begin : g_illegal_dw
+            gradcore_illegal_parameter_DW_must_be_8_to_16 u_stop ();
+        end
+        if (ACC_W < 24 || ACC_W > 48) begin : g_illegal_acc_w
+            gradcore_illegal_parameter_ACC_W_must_be_24_to_48 u_stop ();
+        end
+    endgenerate
+
+    reg  [5:0] credit_q;
+    wire       take = s_valid && s_ready;
+    wire       give = m_valid && m_ready;
+    assign s_ready = |credit_q;
+    always @(posedge clk) begin
+        if (take && !give)      credit_q <= credit_q - 6'd1;
+        else if (give && !take) credit_q <= credit_q + 6'd1;
+        if (rst) credit_q <= CREDIT;
+    end
+
+    // The row waits until its random numbers are there.
+    wire [3*COLS*16-1:0] rnd;
+    wire [ROW_W-1:0]     row;
+    wire                 done;
+    gc_update_random #(.COLS(COLS)) u_random (
+        .clk(clk), .rst(rst), .s_valid(take && (&cfg_mode)), .s_seed(cfg_seed), .s_tag(cfg_tag), .s_key(s_key), .s_of(s_of), .m_rnd(rnd)
+    );
+    gc_delay_line #(.W(ROW_W), .CYCLES(RANDOM)) u_row (.clk(clk), .clear(1'b0), .s_data({s_mom, s_wgt, s_grad}), .m_data(row));
+    gc_delay_line #(.W(1), .CYCLES(RANDOM + LANE)) u_valid (.clk(clk), .clear(rst), .s_data(take), .m_data(done));
+
+    wire [COLS*DW-1:0] wgt;
+    wire [COLS*DW-1:0] mom;
+    genvar c;
+    generate
+        for (c = 0; c < COLS; c = c + 1) begin : g_lane
+            gc_update_lane #(.DW(DW), .ACC_W(ACC_W)) u_lane (
+                .clk(clk), .cfg_momentum(cfg_momentum), .cfg_mode(cfg_mode), .cfg_shift_g(cfg_shift_g), .cfg_shift_v(cfg_shift_v),
+                .cfg_shift_w(cfg_shift_w), .cfg_lr_m(cfg_lr_m), .cfg_beta_m(cfg_beta_m),
+                .s_grad(row[c*ACC_W +: ACC_W]), .s_wgt(row[COLS*ACC_W + c*DW +: DW]), .s_mom(row[COLS*(ACC_W+DW) + c*DW +: DW]),
+                .s_rnd({rnd[(2*COLS+c)*16 +: 16], rnd[(COLS+c)*16 +: 16], rnd[c*16 +: 16]}),
+                .m_wgt(wgt[c*DW +: DW]), .m_mom(mom[c*DW +: DW])
+            );
+        end
+    endgenerate
+
+    wire rows_s_ready_unused;
+    wire [5:0] rows_sts_level_unused;
+    gc_stream_fifo #(.WIDTH(2*COLS*DW), .DEPTH(CREDIT)) u_rows (
+        .clk(clk), .rst(rst), .s_valid(done), .s_ready(rows_s_ready_unused), .s_data({mom, wgt}),
+        .m_valid(m_valid), .m_ready(m_ready), .m_data({m_mom, m_wgt}), .sts_level(rows_sts_level_unused)
+    );
+
+    wire _unused = &{1'b0, rows_s_ready_unused, rows_sts_level_unused};
+endmodule
+
+`default_nettype wire
