@@ -15,8 +15,11 @@ CASES = [
     ("fcte-mnist", 16, 256, 64, 60),
     ("digits", 16, 32, 64, 60),
 ]
-# One engine for all minibatches of a network; deeper operand buffers where tiles of many images take turns.
-ENGINES = {"cifar10-1x": "gate_depth=65536", "cifar10-2x": "gate_depth=131072", "cifar10-4x": "gate_depth=262144", "fcte-mnist": "act_depth=32768"}
+# Of an example, in the table and for `bench NET`. One engine for all minibatches; deeper operand buffers where tiles
+# of many images take turns.
+ENGINES = {
+    "cifar10-1x": "gate_depth=65536", "cifar10-2x": "gate_depth=131072", "cifar10-4x": "gate_depth=262144", "fcte-mnist": "act_depth=32768",
+}  # fmt: skip
 KEPT = (
     "cycles_per_image", "ideal_cycles_per_image", "mac_utilisation", "expected_deviation_percent", "dram_bytes_per_image",
     "dram_bound_cycles_per_image", "stall_cycles", "mac_busy_cycles", "cycles", "differing_words", "words_compared", "iterations",
@@ -28,6 +31,19 @@ def name_of(case: tuple) -> str:
     """Name of a case, as --only takes it."""
     network, cols, minibatch, *memory = case
     return f"{network}/64x{cols}/{minibatch}" + ("" if memory == [64, 60] else "/{}B/{}".format(*memory))
+
+
+def command(case: tuple) -> list:
+    """Arguments of `gradcore bench` that measure a case."""
+    network, cols, minibatch, bandwidth, latency = case
+    memory = ["--dram-bytes-per-cycle", str(bandwidth), "--dram-latency", str(latency)]
+    return [network, "--cols", str(cols), "--minibatch", str(minibatch), *(memory if (bandwidth, latency) != (64, 60) else [])]
+
+
+def engine(network: Path, grid: int, cols: int, option: str = "") -> str:
+    """The engine that measures the network of a file, as --engine takes it, before its buffers grow; `option` changes it."""
+    own = [text for name, text in ENGINES.items() if network.resolve() == (ROOT / "examples" / name / "net.toml").resolve()]
+    return ",".join(filter(None, [f"grid={grid},cols={cols},act_depth=4096", *own, option]))
 
 
 def store(case: tuple, found: dict, figures: Path = FIGURES, page: Path = PAGE):
@@ -45,7 +61,8 @@ def page_text(known: dict) -> str:
             "Complete training iterations (FP, loss, BP, WU, weight update) of the compiled RTL in the steady state, every weight and momentum word",
             "compared with the reference trainer. The name gives network, lanes x columns, minibatch and, where they are not 64 bytes per cycle shared by",
             "reads and writes and 60 cycles, the memory's bandwidth and latency. Ideal: the multiply-accumulates divided by the array's size. Written by",
-            "`python -m gradcore bench --all`.", "",
+            f"`python -m gradcore bench --all`; one row: `python -m gradcore bench {' '.join(command(CASES[-2]))}`, with",
+            "`--dram-bytes-per-cycle` and `--dram-latency` for another memory.", "",
             "| run | cycles per image | ideal | MAC utilisation | compiler's estimate | DRAM kB per image | DRAM-bound cycles | largest stalls, cycles per image | differing words |",
             "|---|--:|--:|--:|--:|--:|--:|---|--:|"]  # fmt: skip
     for name, f in known.items():

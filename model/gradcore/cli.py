@@ -234,8 +234,8 @@ def bench(
         raise UserError("NET is missing: name a network, or give --all")
     else:
         cases = [(net, cols, minibatch, bytes_per_cycle, latency)]
-    if everything and (backend != "sim" or stall):
-        raise UserError("--all: the table is of the back end sim without back-pressure")
+    if everything and (backend != "sim" or stall or engine or data or lanes != "8x8"):
+        raise UserError("--all: the table is of its own engines and random images, on the back end sim without back-pressure")
     grids = {"4x4": 4, "8x8": 8}
     if lanes not in grids:
         raise UserError(f"--lanes: {lanes!r} is not one of {', '.join(grids)}")
@@ -247,8 +247,7 @@ def bench(
         file = network_file(Path(name))
         network = networks.load(file)
         network = replace(network, minibatch=images or network.minibatch)
-        own = ",".join(filter(None, [f"grid={grids[lanes]},cols={columns},act_depth=4096", bench_table.ENGINES.get(name, "") * everything, engine]))
-        config = engine_config(own, network.data_width)
+        config = engine_config(bench_table.engine(file, grids[lanes], columns, engine), network.data_width)
         with fitting(file):
             config = benches.engine_for(network, config)
         batches = benches.data_batches(network, datasets.load(data), seed) if data else None

@@ -3,12 +3,12 @@
 
 from pathlib import Path
 
-from peakrdl_cheader.exporter import CHeaderExporter
 from peakrdl_html import HTMLExporter
 from peakrdl_ipxact import IPXACTExporter
 from peakrdl_python import PythonExporter
 from systemrdl import RDLCompiler
 
+from gradcore.c_header import c_header
 from gradcore.sources import ROOT
 
 SOURCE = ROOT / "rtl" / "engine" / "gradcore_regs.rdl"
@@ -21,22 +21,11 @@ def elaborate(**parameters):
     return compiler.elaborate(SOURCE.stem, parameters=parameters).top
 
 
-def write_header(top, path: Path):
-    """C header: a struct of the registers, masks, places and reset values of the fields, the error codes."""
-    CHeaderExporter().export(top, str(path))
-    codes = top.find_by_path("ERROR.code").get_property("encode")
-    lines = [f"    {top.inst_name.upper()}__ERROR__CODE__{code.name.upper()} = {code.value}, // {code.rdl_name}" for code in codes]
-    first = f"// SPDX-License-Identifier: Apache-2.0\n// Written by `python -m gradcore regs` from {SOURCE.name}.\n"
-    # Every member is a word in its natural place. Of packed ones a compiler may think that they are not, and access them byte by byte.
-    text = first + path.read_text().replace("struct __attribute__ ((__packed__))", "struct")
-    path.write_text(text.replace("\n// reg - ", "\n".join(["\n// ERROR.code", "enum {", *lines, "};\n", "// reg - "]), 1))
-
-
 def write_all(top, out: Path) -> list:
     """C header, IP-XACT, HTML pages and a Python package in the folder `out`; returns their paths."""
     header, ipxact, html, package = paths = [out / name for name in (f"{SOURCE.stem}.h", f"{SOURCE.stem}.xml", "html", SOURCE.stem)]
     out.mkdir(parents=True, exist_ok=True)
-    write_header(top, header)
+    header.write_text(c_header(top, SOURCE.name))
     IPXACTExporter(vendor="gradcore", library="ip", version="0.1.0").export(top, str(ipxact))
     HTMLExporter().export(top, str(html))
     PythonExporter().export(top, str(package.parent), skip_test_case_generation=True)

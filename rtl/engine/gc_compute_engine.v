@@ -2,7 +2,7 @@
 // Executes COMPUTE: issues the operand reads of one array step per cycle, brings the operands to the array, and hands the drained columns
 // to gc_compute_results. Operands come from the two operand buffers and the weight buffer, each exactly READ cycles after they were asked
 // for. m_read pulses when the last operand has been read, with the signal_read field; m_written when the last result can be read. No
-// back-pressure anywhere: room for instructions in flight is reserved by s_start waiting for m_room.
+// back-pressure anywhere: room for instructions in flight is reserved by start, which waits for m_room.
 `default_nettype none
 
 module gc_compute_engine #(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a program to its end, good or bad. The first error of a program (doc/registers.md, "Errors") is kept; s_abort then stops all new
+// Runs a program to its end, good or bad. The first error of a program (doc/registers.md, "Errors") is kept; m_abort then stops all new
 // memory requests, and when nothing is outstanding any more, core_rst takes the engine back to where it was before the program. Only then
 // the program counts as failed, so the bus is clean when anybody hears of it. sts_running from start to end.
 `default_nettype none

@@ -2,6 +2,7 @@
 """The bench command: figures that follow from each other and from an independent count, refusals, the table."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,7 @@ def test_differing_words_fail(net, tmp_path, monkeypatch):
 @pytest.mark.parametrize("arguments, text", [
     (["nowhere"], "there are cifar10-1x, cifar10-2x, cifar10-4x, digits, fcte-mnist"), ([], "NET is missing"), (["digits", "--lanes", "5x5"], "--lanes: '5x5'"),
     (["digits", "--cols", "12"], "cols is 12"), (["--all", "--only", "nothing"], "--only: 'nothing'"), (["cifar10-1x", "--data", "digits"], "digits"),
+    (["--all", "--engine", "act_depth=8192"], "--all"), (["--all", "--lanes", "4x4"], "--all"), (["--all", "--data", "digits"], "--all"),
     (["digits", "--backend", "machine"], "sim, sim-axi, sim-avalon"), (["digits", "--backend", "board"], "sim-axi"), (["--all", "--stall", "0.1"], "--all"),
 ])
 def test_refusals(arguments, text, capsys):
@@ -132,3 +134,46 @@ def test_page_shows_the_stored_figures():
     known = json.loads(bench_table.FIGURES.read_text())
     assert bench_table.PAGE.read_text() == bench_table.page_text(known)
     assert known and all(row["differing_words"] == 0 and row["words_compared"] for row in known.values())
+
+
+class Measured(Exception):
+    """Instead of a simulation: what would have been simulated."""
+
+
+def measured(monkeypatch, *arguments):
+    """(network, engine before its buffers grow, memory) of a bench command; nothing is compiled."""
+
+    def stop(network, config, memory, *_):
+        raise Measured(network, config, memory)
+
+    monkeypatch.setattr(bench, "engine_for", lambda network, config: config)
+    monkeypatch.setattr(bench, "measure", stop)
+    with pytest.raises(Measured) as found:
+        cli.run(["bench", *arguments])
+    return found.value.args
+
+
+@pytest.mark.parametrize("case", bench_table.CASES, ids=bench_table.name_of)
+def test_a_command_measures_what_the_table_measures(case, monkeypatch):
+    engine_for, rows = bench.engine_for, json.loads(bench_table.FIGURES.read_text())
+    network, config, memory = measured(monkeypatch, *bench_table.command(case))
+    monkeypatch.setattr(bench_table, "CASES", [case])
+    assert measured(monkeypatch, "--all") == (network, config, memory)
+    file = str(cli.network_file(Path(case[0])))
+    assert measured(monkeypatch, file, *bench_table.command(case)[1:]) == (network, config, memory)
+    assert bench_table.name_of((case[0], config.cols, network.minibatch, memory.bytes_per_cycle, memory.latency)) == bench_table.name_of(case)
+    stored = EngineConfig(**rows[bench_table.name_of(case)]["engine"])
+    for name in (name for name in rows if name.startswith(f"{case[0]}/")):
+        assert EngineConfig(**rows[name]["engine"]) == stored
+    if network.minibatch != 40:         # those take seconds to compile
+        assert engine_for(network, config) == stored
+
+
+def test_an_option_changes_the_engine_of_an_example(monkeypatch):
+    assert measured(monkeypatch, "fcte-mnist", "--engine", "act_depth=8192")[1].act_depth == 8192
+
+
+def test_the_page_names_a_command_of_its_rows():
+    found = re.findall(r"`python -m gradcore bench ([^`]*)`", bench_table.PAGE.read_text())
+    commands = [line.split() for line in found if line != "--all"]
+    assert commands and all(command in map(bench_table.command, bench_table.CASES) for command in commands)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands that the documents show: the cheap ones run, of the others every file, option and name exists."""
+
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import typer
+
+from gradcore import bench, cli
+from gradcore.sources import ROOT, core_names
+from tb.doc.documents import DOCUMENTS, Command, commands, quoted
+
+SHOWN = commands()
+ELSEWHERE = ("vivado", "qsys-script", "cd", "export", "pip")      # vendors' tools and the shell: nothing of ours
+PLACES = {"NET.toml": "net.toml", "NET": "digits", "RUN": "run", "WEIGHTS.npz": "run/weights.npz"}
+CHEAP = {"train": ["--backend", "reference", "--no-float32", "--epochs", "1"]}      # added to a command that runs
+OTHERS = {"--setup", "--target", "--x-initial"}                   # of FuseSoC and Verilator
+GROUP = typer.main.get_command(cli.app)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """What the commands find where the reader is: net.toml, images.npz and the folder of a run."""
+    folder, rng = tmp_path_factory.mktemp("shown"), np.random.default_rng(1)
+    shutil.copy(ROOT / "examples" / "digits" / "net.toml", folder)
+    arrays = {f"x_{part}": rng.random((count, 8, 8)) for part, count in (("train", 40), ("test", 10))}
+    arrays |= {f"y_{part}": rng.integers(0, 10, count) for part, count in (("train", 40), ("test", 10))}
+    np.savez(folder / "images.npz", **arrays)
+    paths = [str(folder / "net.toml"), "--data", str(folder / "images.npz"), "--out", str(folder / "run")]
+    assert cli.run(["train", *paths, *CHEAP["train"]]) == 0
+    return folder
+
+
+GRADCORE = [command for command in SHOWN if command.words[0] == "gradcore"]
+
+
+@pytest.mark.parametrize("command", GRADCORE, ids=str)
+def test_gradcore(command, folder, monkeypatch):
+    words = [PLACES.get(word, word) for word in command.words[1:]]
+    monkeypatch.chdir(folder)
+    if len(words) == 1 and words[0] != "doctor" or command.words[1:] == ("compile", "--json"):
+        assert words[0] in GROUP.commands        # a name in a sentence
+    elif words[0] == "bench":
+        seen = []
+        monkeypatch.setattr(bench, "engine_for", lambda network, config: config)
+        monkeypatch.setattr(bench, "measure", lambda network, config, *_: seen.append(config) or sys.exit(0))
+        assert cli.run(words) == 0 and seen
+    else:
+        assert cli.run([*words, *CHEAP.get(words[0], [])]) == 0
+
+
+def options_of_script(name: str) -> set:
+    """Options that a script of ci/ knows; none of those that read no options."""
+    if "argparse" not in (ROOT / name).read_text():
+        return set()
+    done = subprocess.run([sys.executable, ROOT / name, "--help"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return set(re.findall(r"--[\w-]+", done.stdout))
+
+
+def problem(command) -> str:
+    """What is wrong with a command that is not gradcore's; empty: nothing."""
+    first, *rest = command.words
+    options = {word.partition("=")[0] for word in rest if word.startswith("--")}
+    if first == "make":
+        targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.M)
+        return "" if set(rest) <= set(targets) else f"no such target of {targets}"
+    if first.startswith("ci/"):
+        if not (ROOT / first).is_file():
+            return "no such script"
+        cores = [word for word in rest if first == "ci/lint" and word not in core_names()]
+        unknown = options - options_of_script(first) if options else set()
+        return " ".join([*cores, *unknown])
+    if rest[:2] == ["-m", "pytest"]:
+        return "" if (ROOT / rest[2]).exists() else "no such tests"
+    if first == "python":
+        return "" if (ROOT / command.document).parent.joinpath(rest[0]).is_file() else "no such script"
+    if first == "fusesoc":
+        return fusesoc_problem(command)
+    return "" if first in ELSEWHERE else "nobody checks this command"
+
+
+def fusesoc_problem(command) -> str:
+    """`run --target=T CORE`: a core of the library or of the document's folder has that target."""
+    if command.words[1] == "library":
+        return ""
+    target, = (word.partition("=")[2] for word in command.words if word.startswith("--target="))
+    name, = (word for word in command.words if re.fullmatch(r"\w+:\w+:\w+", word))
+    files = [*ROOT.glob("*.core"), *ROOT.glob("rtl/*/*.core"), *(ROOT / command.document).parent.glob("*.core")]
+    cores = [file.read_text() for file in files]
+    core = next((text for text in cores if re.search(rf"^name:\s*\"?{name}:", text, re.M)), "")
+    return "" if re.search(rf"^  {target}:", core, re.M) else f"no core {name} with a target {target}"
+
+
+@pytest.mark.parametrize("command", [command for command in SHOWN if command not in GRADCORE], ids=str)
+def test_other_commands(command):
+    assert problem(command) == ""
+
+
+@pytest.mark.parametrize("line", [
+    "make nothing", "ci/nothing", "ci/lint nowhere", "ci/fuzz --counts 3", "python -m pytest tb/nowhere", "python nothing.py",
+    "tclsh x.tcl", "fusesoc --cores-root . run --target=vu9 gradcore:ip:gradcore", "fusesoc run --target=sim example:user:gradcore"])
+def test_a_wrong_command_goes_red(line):
+    assert problem(Command("README.md", tuple(line.split())))
+
+
+def test_options_in_sentences():
+    """`--option` between backticks is one of gradcore or of a script."""
+    parameters = [parameter for command in GROUP.commands.values() for parameter in command.params]
+    known = {name for parameter in parameters for name in parameter.opts + parameter.secondary_opts}
+    scripts = [f"ci/{name}" for name in ("fuzz", "mutate", "package", "synth")]
+    known |= OTHERS.union(*map(options_of_script, scripts))
+    shown = {(file.name, option) for file in DOCUMENTS for text in quoted(file.read_text()) if text.startswith("-")
+             for option in re.findall(r"(?<!\S)--[\w-]+", text)}
+    assert len(shown) > 10 and not {(name, option) for name, option in shown if option not in known}
