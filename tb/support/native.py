@@ -6,12 +6,16 @@ import random
 from collections import deque
 
 import cocotb
-from cocotb.triggers import ReadOnly
+import numpy as np
+from cocotb.triggers import ReadOnly, RisingEdge, with_timeout
 from cocotb.types import LogicArray, Range
 
-from tb.support.bench import cycles
+from gradcore import isa
+from gradcore import registers as reg
+from tb.support.bench import cycles, start
 from tb.support.runner import parameter
 
+SCRUB = 0x7C        # until a change of windows does it
 VALIDS = ("m_rreq_valid", "m_wreq_valid", "m_wdat_valid", "irq", "sts_active")      # known in every cycle
 PAYLOADS = {"m_rreq_valid": ("m_rreq_addr", "m_rreq_len"), "m_wreq_valid": ("m_wreq_addr", "m_wreq_len"), "m_wdat_valid": ("m_wdat_strb", "m_wdat_last")}
 
@@ -91,12 +95,37 @@ class FourStateMemory:
         return int(last)
 
 
-class Registers:
-    """The register port."""
+class NativeEngine:
+    """The engine `dut` with a memory of SIZE bytes: BASE 0 is 0, the program at PROGRAM, BASE 1 at IMAGES, BASE 2 at TARGETS."""
 
-    def __init__(self, dut):
-        self.dut = dut
+    PROGRAM, IMAGES, TARGETS, SIZE = 0x8000, 0x10000, 0x14000, 1 << 17
 
+    def __init__(self, dut, stall: float = 0.0):
+        self.dut, self.memory = dut, FourStateMemory(dut, self.SIZE, stall)
+
+    async def boot(self):
+        """Clock and reset; from then on nothing may be unknown."""
+        await start(self.dut, s_reg_write=0, s_reg_read=0)
+        cocotb.start_soon(watch(self.dut))
+
+    async def open_windows(self):
+        """What is before PROGRAM may be written, all read. The engine makes its memories zero."""
+        values = reg.window(0, 0, self.PROGRAM, reg.READ | reg.WRITE) | reg.window(1, self.PROGRAM, self.SIZE, reg.READ)
+        for offset, value in (values | reg.window(2, 0, 0, 0) | reg.window(3, 0, 0, 0)).items():
+            await self.write(offset, value)
+        await self.write(SCRUB, 1)
+        await cycles(self.dut, 20 + max(parameter(f"{name}_DEPTH") for name in ("ACT", "WGT", "GRAD", "GATE")))
+
+    async def run(self, program: np.ndarray, seed: int = 0):
+        """A program (uint8) to its end."""
+        self.memory.write(self.PROGRAM, program.tobytes())
+        values = {reg.PROG_BASE: self.PROGRAM, reg.PROG_LENGTH: len(program) // isa.BYTES, reg.SEED: seed, reg.WATCHDOG: 5000}
+        values |= dict(zip(reg.BASE, (0, self.IMAGES, self.TARGETS, 0))) | {base + 4: 0 for base in (*reg.BASE, reg.PROG_BASE)}
+        for offset, value in (values | {reg.IRQ_ENABLE: reg.IRQ_DONE | reg.IRQ_FAILED, reg.IRQ_STATUS: 3, reg.CTRL: reg.START}).items():
+            await self.write(offset, value)
+        await with_timeout(RisingEdge(self.dut.irq), 200, "us")
+        await cycles(self.dut, 1)
+        assert await self.read(reg.STATUS) == reg.DONE, hex(await self.read(reg.ERROR))
     async def write(self, offset: int, value: int):
         dut = self.dut
         dut.s_reg_write.value, dut.s_reg_addr.value, dut.s_reg_wdata.value = 1, offset, value
