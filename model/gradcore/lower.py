@@ -117,9 +117,10 @@ class Lower:
         """STORE of one image group; its tile in the buffer has the shape of the tensor. `urgent`: the array waits for it."""
         layout = tensor.layout
         fields, dram = self._group(tensor, group)
+        images = min(layout.group_images, layout.images - group * layout.group_images)
         instr = self._make(Opcode.STORE, layer, **fields, buffer=place.buffer, fold=layout.fold, n_b=1, n_y=layout.rows, n_x=layout.columns,
                            n_c=layout.channels, base=place.base, stride_b=layout.group_vectors, stride_y=layout.columns * layout.channels,
-                           stride_x=layout.channels, urgent=urgent)  # fmt: skip
+                           stride_x=layout.channels, urgent=urgent, height=layout.height, width=layout.width, n_valid=images)  # fmt: skip
         return Op(instr, layer, f"{tensor.name} group {group}", max(fields["run_beats"], layout.group_vectors), fields["run_beats"], [place.range], [dram])
 
     def load_weights(self, index: int, rows: Rows) -> list:

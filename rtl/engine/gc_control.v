@@ -41,6 +41,8 @@ module gc_control #(
     input  wire [MEM_W-1:0]    s_rdat_data,
     input  wire                s_rdat_last,
     // engines: load, wload, compute, store, update
+    output wire                m_scrub,            // pulse: make all memories on chip zero
+    input  wire                s_scrubbing,        // from the next cycle until that is done
     output wire                m_program_start,
     output wire [4*ADDR_W-1:0] cfg_base,
     output wire [31:0]         cfg_seed,
@@ -115,6 +117,8 @@ module gc_control #(
         .s_index(index), .s_addr(error_addr), .s_overflow(s_overflow), .s_loss(s_loss), .s_counter(counter_data)
     );
     assign m_program_start = start;
+    assign m_scrub = s_reg_write && s_reg_addr == 12'h07c;      // TODO of the merge: the real command, and whoever waits for s_scrubbing
+    wire scrubbing_unused = s_scrubbing;
     wire core_reset = rst || core_rst;
 
     // ---- Fetch: the program is one contiguous run
@@ -253,7 +257,7 @@ module gc_control #(
         .s_read(s_reg_read && |s_reg_addr[11:8]), .s_high(s_reg_addr[2]), .s_index({~s_reg_addr[8], s_reg_addr[7:3]}), .m_data(counter_data)
     );
 
-    wire _unused = &{1'b0, fetch_unused, tokens_sts_overflow_unused};
+    wire _unused = &{1'b0, scrubbing_unused, fetch_unused, tokens_sts_overflow_unused};
 endmodule
 
 `default_nettype wire

@@ -121,7 +121,8 @@ def stored(compiled, tensor) -> bool:
 
 
 def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> int:
-    """Everything that a step leaves: activations, deltas, gradients, momentum, weights; returns the number of gradients compared."""
+    """Everything that a step leaves: activations, deltas, momentum, weights with the zeros between them, gradients; returns the number of
+    gradients compared."""
     compiled, last, gradients = device._compiled[images], trainer.last, 0
     watch.collect(device, compiled)
     memory = compiled.memory
@@ -129,11 +130,11 @@ def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> in
         if p.index:
             assert memory.act[p.index].base_sel == FIXED
             if stored(compiled, memory.act[p.index]):
-                same(f"{p.name} input", memory.act[p.index].layout.unpack(device.tensor(memory.act[p.index])), last["act"][p.index])
+                same(f"{p.name} input", device.tensor(memory.act[p.index]), memory.act[p.index].layout.pack(last["act"][p.index]))
         delta = memory.delta[p.index]
         want = last["error"][p.index + 1] if p.pool else last["delta"][p.index]
         if stored(compiled, delta):
-            same(f"{p.name} delta", delta.layout.unpack(device.tensor(delta)), want)
+            same(f"{p.name} delta", device.tensor(delta), delta.layout.pack(want))
         layout = memory.weight[p.index].layout
         tag = p.index * 4 + 2
         parts = [rows for (found, key), rows in sorted(watch.rows.items(), key=lambda item: item[0]) if found == tag and key < layout.inner]
@@ -148,6 +149,8 @@ def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> in
     for p, own, ref in zip(trainer.network.parameters, device.weights(), trainer.weights()):
         for key in own:
             same(f"{p.name} {key}", own[key], ref[key])
+    for tensor, data in compiled.pack_state(trainer.weights()):
+        same(tensor.name, device.tensor(tensor), data)
     return gradients
 
 
