@@ -180,7 +180,7 @@ class Device:
         if status & reg.FAILED:
             error, address = self.backend.read32(reg.ERROR), self._read64(reg.ERROR_ADDR)
             code, index = error & 0xFF, error >> 8
-            where = f" (address {address:#x})" if code >= reg.FIRST_WITH_ADDRESS else ""
+            where = f" (address {address:#x})" if code in reg.WITH_ADDRESS else ""
             raise EngineError(f"{reg.ERRORS.get(code, f'error {code}')} at {program.describe(index)}{where}", code, index, address)
         self.grad_overflow |= bool(status & reg.GRAD_OVERFLOW)
         return self._read64(reg.LOSS)
