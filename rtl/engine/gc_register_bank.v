@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine's registers as in gradcore_regs.rdl (doc/registers.md): identification, start, stop and status, interrupt, base addresses, DMA
-// windows, watchdog, seed, error, loss and counters. Native port: a write takes one cycle; read data come in the cycle after s_reg_read. A
-// start while the engine is busy is ignored, a stop while it is not. Unknown addresses read as zero and ignore writes.
+// windows, watchdog, seed, error, loss and counters. Native port: a write takes one cycle and changes the bytes whose strobe is set; read data
+// come in the cycle after s_reg_read. A start while the engine is busy is ignored, a stop while it is not. Unknown addresses read as zero
+// and ignore writes.
 `default_nettype none
 
 module gc_register_bank #(
@@ -16,13 +17,14 @@ module gc_register_bank #(
     input  wire                           s_reg_write,
     input  wire [11:0]                    s_reg_addr,
     input  wire [31:0]                    s_reg_wdata,
+    input  wire [3:0]                     s_reg_strb,
     input  wire                           s_reg_read,
     output wire [31:0]                    m_reg_rdata,
     output reg                            m_start,
     output reg                            m_stop,
-    output reg  [ADDR_W-1:0]              cfg_prog_base,
+    output wire [ADDR_W-1:0]              cfg_prog_base,
     output reg  [23:0]                    cfg_prog_length,
-    output reg  [4*ADDR_W-1:0]            cfg_base,
+    output wire [4*ADDR_W-1:0]            cfg_base,
     output reg  [31:0]                    cfg_seed,
     output reg  [31:0]                    cfg_watchdog,
     output wire [WINDOWS*(2*ADDR_W-22)-1:0] cfg_windows,       // {write rights, read rights, ends, bases}, in pages of 4 KiB
@@ -39,7 +41,6 @@ module gc_register_bank #(
 );
     localparam [31:0] ID      = 32'h47524144;   // "GRAD"
     localparam [31:0] VERSION = 32'h00000100;   // 0.1.0
-    localparam        HIGH    = ADDR_W - 32;
 
     reg        done_q;
     reg        failed_q;
@@ -55,7 +56,9 @@ module gc_register_bank #(
     wire [63:0] wide  = {{(64-ADDR_W){1'b0}}, (word == 6'h08 || word == 6'h09) ? cfg_prog_base
                       : (word == 6'h16 || word == 6'h17) ? (failed_q ? s_addr : {ADDR_W{1'b0}})
                       : cfg_base[{~word[2], word[1]}*ADDR_W +: ADDR_W]};
-    wire        start = write && word == 6'h04 && s_reg_wdata[0] && !s_busy;
+    wire [31:0] mask  = {{8{s_reg_strb[3]}}, {8{s_reg_strb[2]}}, {8{s_reg_strb[1]}}, {8{s_reg_strb[0]}}};
+    wire [31:0] data  = s_reg_wdata & mask;      // bits without strobe are zero: no start, nothing acknowledged
+    wire        start = write && word == 6'h04 && data[0] && !s_busy;
     wire        acknowledge = write && word == 6'h18;
 
     assign irq         = |(irq_enable_q & irq_status_q);
@@ -63,28 +66,18 @@ module gc_register_bank #(
 
     always @(posedge clk) begin
         m_start <= start;
-        m_stop  <= write && word == 6'h04 && s_reg_wdata[1];
+        m_stop  <= write && word == 6'h04 && data[1];
         if (start)       done_q <= 1'b0;
         else if (s_done) done_q <= 1'b1;
         if (start)         failed_q <= 1'b0;
         else if (s_failed) failed_q <= 1'b1;
-        irq_status_q <= start ? 2'b00 : (irq_status_q & ~(acknowledge ? s_reg_wdata[1:0] : 2'b00)) | {s_failed, s_done};
+        irq_status_q <= start ? 2'b00 : (irq_status_q & ~(acknowledge ? data[1:0] : 2'b00)) | {s_failed, s_done};
         if (write)
             case (word)
-                6'h06: irq_enable_q <= s_reg_wdata[1:0];
-                6'h08: cfg_prog_base[31:0] <= s_reg_wdata;
-                6'h09: cfg_prog_base[ADDR_W-1:32] <= s_reg_wdata[HIGH-1:0];
-                6'h0a: cfg_seed <= s_reg_wdata;
-                6'h0b: cfg_prog_length <= s_reg_wdata[23:0];
-                6'h0c: cfg_base[0*ADDR_W +: 32] <= s_reg_wdata;
-                6'h0d: cfg_base[0*ADDR_W+32 +: HIGH] <= s_reg_wdata[HIGH-1:0];
-                6'h0e: cfg_base[1*ADDR_W +: 32] <= s_reg_wdata;
-                6'h0f: cfg_base[1*ADDR_W+32 +: HIGH] <= s_reg_wdata[HIGH-1:0];
-                6'h10: cfg_base[2*ADDR_W +: 32] <= s_reg_wdata;
-                6'h11: cfg_base[2*ADDR_W+32 +: HIGH] <= s_reg_wdata[HIGH-1:0];
-                6'h12: cfg_base[3*ADDR_W +: 32] <= s_reg_wdata;
-                6'h13: cfg_base[3*ADDR_W+32 +: HIGH] <= s_reg_wdata[HIGH-1:0];
-                6'h19: cfg_watchdog <= s_reg_wdata;
+                6'h06: irq_enable_q <= data[1:0] | (irq_enable_q & ~mask[1:0]);
+                6'h0a: cfg_seed <= data | (cfg_seed & ~mask);
+                6'h0b: cfg_prog_length <= data[23:0] | (cfg_prog_length & ~mask[23:0]);
+                6'h19: cfg_watchdog <= data | (cfg_watchdog & ~mask);
                 default: ;
             endcase
         if (rst) begin
@@ -98,10 +91,24 @@ module gc_register_bank #(
         end
     end
 
+    wire [4:0] pair = word[5:1];     // number of the two words of an address
+    gc_address_register #(.ADDR_W(ADDR_W)) u_prog_base (
+        .clk(clk), .s_write({word[0], ~word[0]} & {2{write && pair == 5'd4}}), .s_strb(s_reg_strb), .s_wdata(s_reg_wdata), .m_addr(cfg_prog_base)
+    );
+    genvar n;
+    generate
+        for (n = 0; n < 4; n = n + 1) begin : g_base
+            gc_address_register #(.ADDR_W(ADDR_W)) u_base (
+                .clk(clk), .s_write({word[0], ~word[0]} & {2{write && pair == 6 + n}}), .s_strb(s_reg_strb), .s_wdata(s_reg_wdata),
+                .m_addr(cfg_base[n*ADDR_W +: ADDR_W])
+            );
+        end
+    endgenerate
+
     // Windows: 16 bytes each, base with the rights in its low bits, then the end.
     wire [31:0] window_data;
     gc_window_registers #(.ADDR_W(ADDR_W), .WINDOWS(WINDOWS)) u_windows (
-        .clk(clk), .rst(rst), .s_write(write && word[5]), .s_word(word[4:0]), .s_wdata(s_reg_wdata), .m_rdata(window_data),
+        .clk(clk), .rst(rst), .s_write(write && word[5]), .s_word(word[4:0]), .s_strb(s_reg_strb), .s_wdata(s_reg_wdata), .m_rdata(window_data),
         .cfg_windows(cfg_windows)
     );
 

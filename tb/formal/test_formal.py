@@ -19,7 +19,7 @@ FAULTS = {
     "stream/delay_line": ("stream/gc_delay_line", "clear ? {W{1'b0}} : stage[i]", "stage[i]"),
     "axi/axil_slave": ("axi/gc_axil_slave", "aw_q && w_q && !s_axil_bvalid", "aw_q && w_q"),
     "axi/axi_master": ("axi/gc_axi_master", "assign m_axi_wlast   = s_wdat_last", "assign m_axi_wlast   = 1'b1"),
-    "avalon/avalon_agent": ("avalon/gc_avalon_agent", "write_q && whole_q;", "write_q;"),
+    "avalon/avalon_agent": ("avalon/gc_avalon_agent", "byteenable_q <= avs_byteenable", "byteenable_q <= 4'hf"),
     "avalon/avalon_master": ("avalon/gc_avalon_master", "s_wdat_valid && s_wdat_ready && s_wdat_last", "s_wdat_valid && s_wdat_last"),
     "dma/dma_bursts": ("dma/gc_dma_bursts", "capped < edge_32 ? capped : edge_32", "capped"),
     "dma/dma_reader": ("dma/gc_dma_reader", "free_q >= {1'b0, beats}", "|free_q"),
