@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gc_avalon_agent. Avalon-MM: every access is answered once, in order, 2 cycles later, by readdatavalid or writeresponsevalid, never both;
 // waitrequest exactly in a reset. Register port: every read and every write once, in order, with its address, data and byte enables, a
-// cycle after it; no other access; the answer to a read is the register's data; every answer is OKAY. A reset takes no access and forgets all others from its second cycle on. Assumed:
+// cycle after it; no other access; the answer to a read is the register's data; every answer is OKAY. A reset takes no access and forgets all others. Assumed:
 // never a read and a write at once.
 `default_nettype none
 
@@ -63,15 +63,17 @@ module gc_avalon_agent_props (
         taken_q <= taken && !rst;
     end
 
+    always @* if (rst) assert (!readdatavalid && !writeresponsevalid);
+
     always @* if (started) begin
         assume (!(read && write));
         assert (waitrequest == rst);
         assert (!(reg_read && reg_write) && !(readdatavalid && writeresponsevalid));
-        assert (readdatavalid == read_q);
+        assert (readdatavalid == (read_q && !rst));
         if (readdatavalid) assert (readdata == reg_rdata);
-        assert (waiting == {1'b0, taken_q} + {1'b0, answer});
+        assert (rst || waiting == {1'b0, taken_q} + {1'b0, answer});
         cover (waiting == 2'd2 && answer_tracked && answer_ahead == 2'd1 && answer_word == 3'b100 && readdatavalid && taken && read);
-        cover (rst && port && answer);
+        cover (rst && port);
     end
 endmodule
 

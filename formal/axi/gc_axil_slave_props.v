@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gc_axil_slave. AXI4-Lite: a response stays until it is taken; one for each request, none without a request, and none later than 5 cycles
-// after its request and the response before it. Register port: each write once with its own address, data and strobes; each
+// after its request and the response before it; none in a reset, not even the first. Register port: each write once with its own address, data and strobes; each
 // read once with its own address, the register's data in the answer. Every answer is OKAY. Assumed: the master's valids stay.
 `default_nettype none
 
@@ -95,6 +95,10 @@ module gc_axil_slave_props (
     (* hierconn *) wire        \u_dut.reading_q ;
     (* hierconn *) wire [11:0] \u_dut.awaddr_q ;
     (* hierconn *) wire [11:0] \u_dut.araddr_q ;
+    (* hierconn *) wire        \u_dut.bvalid_q ;
+    (* hierconn *) wire        \u_dut.rvalid_q ;
+
+    always @* if (rst) assert (!bvalid && !rvalid);
 
     always @* if (started) begin
         if (bvalid) assert (|aw_q && |w_q && bresp == 2'b00 && written_q);
@@ -105,10 +109,11 @@ module gc_axil_slave_props (
         if (reg_read) assert (|ar_q && !read_q && !answered_q && reg_addr == araddr_q);
         assert (waited_q < 3'd5 && read_waited_q < 3'd4);
         // What the slave holds: a request in each register, a response behind it.
-        assert (aw_q == !awready + bvalid && w_q == !wready + bvalid);
-        assert (ar_q == !arready + rvalid);
-        assert (answered_q == rvalid && (!read_q || (!arready && !rvalid)));
-        assert (bvalid || !written_q);
+        assert (aw_q == !awready + \u_dut.bvalid_q && w_q == !wready + \u_dut.bvalid_q );
+        assert (ar_q == !arready + \u_dut.rvalid_q );
+        assert (bvalid == (\u_dut.bvalid_q && !rst) && rvalid == (\u_dut.rvalid_q && !rst));
+        assert (answered_q == \u_dut.rvalid_q && (!read_q || (!arready && !rvalid)));
+        assert (\u_dut.bvalid_q || !written_q);
         assert (read_q == \u_dut.reading_q );
         if (!awready) assert (\u_dut.awaddr_q == awaddr_q);
         if (!wready) assert ({reg_strb, reg_wdata} == word_q);

@@ -17,7 +17,7 @@ FAULTS = {
     "stream/stream_upsize": ("stream/gc_stream_upsize", "assign s_ready = !m_valid || m_ready", "assign s_ready = 1'b1"),
     "stream/stream_downsize": ("stream/gc_stream_downsize", "(lane_q == LAST) || m_flush", "(lane_q == LAST)"),
     "stream/delay_line": ("stream/gc_delay_line", "clear ? {W{1'b0}} : stage[i]", "stage[i]"),
-    "axi/axil_slave": ("axi/gc_axil_slave", "aw_q && w_q && !s_axil_bvalid", "aw_q && w_q"),
+    "axi/axil_slave": ("axi/gc_axil_slave", "aw_q && w_q && !bvalid_q", "aw_q && w_q"),
     "axi/axi_master": ("axi/gc_axi_master", "assign m_axi_wlast   = s_wdat_last", "assign m_axi_wlast   = 1'b1"),
     "avalon/avalon_agent": ("avalon/gc_avalon_agent", "byteenable_q <= avs_byteenable", "byteenable_q <= 4'hf"),
     "avalon/avalon_master": ("avalon/gc_avalon_master", "s_wdat_valid && s_wdat_ready && s_wdat_last", "s_wdat_valid && s_wdat_last"),

@@ -25,6 +25,13 @@ NETWORK = Network("tiny", (2, 5, 5), (Conv(5, (3, 3), (1, 1), pool=2), Dense(3))
 PROGRAM, IMAGES, TARGETS, SIZE = 0x8000, 0x10000, 0x14000, 1 << 17
 PARAMETERS = {"GRID": 4, "COLS": 4, "MEM_W": 128, "ADDR_W": 40, "ACT_DEPTH": 256, "WGT_DEPTH": 256, "GRAD_DEPTH": 256, "GATE_DEPTH": 256}
 
+SMALLEST = {"GRID": 4, "COLS": 4, "DW": 8, "ACC_W": 24, "MEM_W": 64, "ADDR_W": 33, "ACT_DEPTH": 64, "WGT_DEPTH": 16, "GRAD_DEPTH": 16, "GATE_DEPTH": 64}
+
+
+def program_registers():
+    """Values by offset: a program of one instruction at PROGRAM, which the engine may fetch."""
+    return reg.window(0, PROGRAM, SIZE, reg.READ) | {reg.PROG_BASE: PROGRAM, reg.PROG_BASE + 4: 0, reg.PROG_LENGTH: 1}
+
 
 @dataclass
 class Front:
