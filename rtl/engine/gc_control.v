@@ -23,6 +23,7 @@ module gc_control #(
     input  wire                s_reg_write,
     input  wire [11:0]         s_reg_addr,
     input  wire [31:0]         s_reg_wdata,
+    input  wire [3:0]          s_reg_strb,
     input  wire                s_reg_read,
     output wire [31:0]         m_reg_rdata,
     output wire                irq,
@@ -121,7 +122,7 @@ module gc_control #(
         .CONFIG3({16'd0, WINDOWS_8, ACC_8})
     ) u_registers (
         .clk(clk), .rst(rst),
-        .s_reg_write(s_reg_write), .s_reg_addr(s_reg_addr), .s_reg_wdata(s_reg_wdata), .s_reg_read(s_reg_read), .m_reg_rdata(m_reg_rdata),
+        .s_reg_write(s_reg_write), .s_reg_addr(s_reg_addr), .s_reg_wdata(s_reg_wdata), .s_reg_strb(s_reg_strb), .s_reg_read(s_reg_read), .m_reg_rdata(m_reg_rdata),
         .m_start(start), .m_stop(stop), .m_force(force_bus), .m_scrub(scrub), .m_asked(asked), .m_asked_addr(asked_addr), .m_misaligned(misaligned),
         .m_changed(changed), .cfg_prog_base(prog_base), .cfg_prog_length(prog_length), .cfg_base(cfg_base), .cfg_seed(cfg_seed),
         .cfg_watchdog(watchdog), .cfg_windows(cfg_windows), .irq(irq), .s_busy(running || s_scrubbing), .s_open(bus_open), .s_done(done), .s_failed(failed), .s_code(code),

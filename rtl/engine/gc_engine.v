@@ -21,6 +21,7 @@ module gc_engine #(
     input  wire               s_reg_write,
     input  wire [11:0]        s_reg_addr,
     input  wire [31:0]        s_reg_wdata,
+    input  wire [3:0]         s_reg_strb,
     input  wire               s_reg_read,
     output wire [31:0]        m_reg_rdata,
     output wire               m_rreq_valid,
@@ -135,7 +136,7 @@ module gc_engine #(
     gc_control #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .WINDOWS(WINDOWS),
               .ACT_DEPTH(ACT_DEPTH), .WGT_DEPTH(WGT_DEPTH), .GRAD_DEPTH(GRAD_DEPTH), .GATE_DEPTH(GATE_DEPTH)) u_control (
         .clk(clk), .rst(rst), .cfg_windows(windows), .m_abort(abort), .core_rst(core_rst), .m_forget(m_forget), .s_quiet(quiet), .s_moves(moves), .s_fault(fault),
-        .s_reg_write(s_reg_write), .s_reg_addr(s_reg_addr), .s_reg_wdata(s_reg_wdata), .s_reg_read(s_reg_read), .m_reg_rdata(m_reg_rdata), .irq(irq),
+        .s_reg_write(s_reg_write), .s_reg_addr(s_reg_addr), .s_reg_wdata(s_reg_wdata), .s_reg_strb(s_reg_strb), .s_reg_read(s_reg_read), .m_reg_rdata(m_reg_rdata), .irq(irq),
         .m_rreq_valid(rreq_valid[0]), .m_rreq_ready(rreq_ready[0]), .m_rreq_addr(rreq_addr[0 +: ADDR_W]), .m_rreq_len(rreq_len[0 +: 8]),
         .s_rdat_valid(rdat_valid[0]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
         .m_scrub(scrub), .s_scrubbing(scrubbing),

@@ -33,6 +33,7 @@ struct Native final : Front {
         (write ? writing : reading) = true;
         top.s_reg_addr = addr;
         top.s_reg_wdata = data;
+        top.s_reg_strb = 15;
     }
 
     bool done() override {
