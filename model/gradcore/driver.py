@@ -6,6 +6,7 @@ wait_irq(timeout) -> bool. `MachineBackend` is the instruction-level model.
 """
 
 import warnings
+from contextlib import suppress
 
 import numpy as np
 
@@ -115,7 +116,7 @@ class Device:
             raise ValueError(f"verify is {verify!r}, not one of {', '.join(VERIFY)}")
         self.backend, self.network, self.config, self.seed, self.timeout, self._keep = backend, network, config, seed, timeout, keep
         self.watchdog, self.verify, self.say = watchdog, verify, say
-        self.grad_overflow = False
+        self.grad_overflow = self._closed = False
         self.loads = 0          # how often `load` has replaced the state
         self._check_engine()
         control.require_quiet(backend)
@@ -137,10 +138,11 @@ class Device:
         self.close()
 
     def close(self):
-        """Stop what runs and close the back end."""
-        try:
-            self.stop()
-        finally:
+        """Stop what runs and close the back end. Only the first call does anything."""
+        if not self._closed:
+            self._closed = True
+            with suppress(Exception):       # an engine that does not stop is told to whoever opens it next
+                self.stop()
             getattr(self.backend, "close", lambda: None)()
 
     # After an error

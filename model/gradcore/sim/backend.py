@@ -103,7 +103,7 @@ class SimBackend:
         if self._sim:
             self.dram = None
             self._lib.gc_free(self._sim)
-            self._sim = None
+            self._sim = self._lib = None
 
     def tune(self, memory):
         """Another bandwidth, latency and back-pressure from now on; nothing may be outstanding, the size stays."""
