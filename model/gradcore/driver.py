@@ -115,7 +115,7 @@ class Device:
         if verify not in VERIFY:
             raise ValueError(f"verify is {verify!r}, not one of {', '.join(VERIFY)}")
         self.backend, self.network, self.config, self.seed, self.timeout, self._keep = backend, network, config, seed, timeout, keep
-        self.watchdog, self.verify, self.say = watchdog, verify, say
+        self._watchdog, self.verify, self.say = watchdog, verify, say
         self.grad_overflow = self._closed = False
         self.loads = 0          # how often `load` has replaced the state
         self._check_engine()
@@ -129,6 +129,7 @@ class Device:
         self._free += self._room
         self._images, self._targets, self._batch_room = 0, 0, (0, 0)
         self._prepare(self.compiled)
+        self._arm()
         self.load(initial_weights(network, seed) if state is None else state)
 
     def __enter__(self):
@@ -231,14 +232,15 @@ class Device:
         place = compiled.images, name
         address, program = self._programs[place]
         control.require_quiet(self.backend)
+        if self.backend.read32(reg.IRQ_ENABLE) != control.IRQS:     # there was a reset
+            self._arm()
         self._prove(place)
         self._open_windows()
         self._write64(reg.PROG_BASE, address)
         for offset, value in zip(reg.BASE, (self._base, images, targets, 0)):
             self._write64(offset, value)
-        for offset, value in ((reg.PROG_LENGTH, len(program.instructions)), (reg.SEED, iteration_seed(self.seed, iteration)),
-                              (reg.WATCHDOG, self.watchdog), (reg.IRQ_ENABLE, control.IRQS)):
-            self.backend.write32(offset, value)
+        self.backend.write32(reg.PROG_LENGTH, len(program.instructions))
+        self.backend.write32(reg.SEED, iteration_seed(self.seed, iteration))
         status = control.execute(self.backend, self.timeout, f"program {name}")
         if status & reg.FAILED:
             self._proven.clear()
@@ -289,6 +291,11 @@ class Device:
             self._programs[place] = address, program
             self._pieces[place] = Piece.of(f"program {program.name} of {compiled.images} images", address, program.binary)
             self.backend.mem_write(address, program.binary)
+
+    def _arm(self):
+        """Registers that keep their values until a reset."""
+        self.backend.write32(reg.WATCHDOG, self._watchdog)
+        self.backend.write32(reg.IRQ_ENABLE, control.IRQS)
 
     def _prove(self, place: tuple):
         """Before a run: is the program in DRAM?"""

@@ -176,7 +176,7 @@ def test_deadlock(bench):
 def test_lengths_that_do_not_agree(bench, opcode, lengths):
     """One more or less of words, beats, loops, or of words and loops together; without the watchdog."""
     config = bench.device.config
-    bench.device.watchdog = 0
+    bench.backend.write32(reg.WATCHDOG, 0)
     for more in (1, -1, 40, -2):
         index = bench.somewhere(opcode)
         instr = bench.program.instructions[index]
@@ -210,9 +210,9 @@ def test_tokens_of_the_program_before_are_gone(bench):
 
 def test_watchdog(bench):
     """Fewer cycles than the memory takes to answer."""
-    bench.device.watchdog = bench.backend.memory.latency // 2 + 1
+    bench.backend.write32(reg.WATCHDOG, bench.backend.memory.latency // 2 + 1)
     assert bench.bad_step().code == 5
-    bench.device.watchdog = 20_000
+    bench.backend.write32(reg.WATCHDOG, 20_000)
 
 
 def test_stop_at_any_moment(bench):

@@ -188,6 +188,10 @@ class SimBackend:
             raise ValueError(f"no fault {response!r} of kind {kind!r}")
         self._lib.gc_fault(self._sim, kind == "write", after, FAULTS[response])
 
+    def until_fault(self, kind):
+        """Bursts of `kind` up to and with the one that meets the fault set, 0: no fault is to come."""
+        return self._figure(8 if kind == "write" else 7)
+
     def revive(self):
         """The memory answers what it has left unanswered, takes what it has refused, and has no fault to come."""
         self._lib.gc_revive(self._sim)
