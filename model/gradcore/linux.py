@@ -173,7 +173,7 @@ class UioBackend(LinuxBackend):
     def close(self):
         super().close()
         self._bytes = None
-        if self._memory:
+        if self._memory is not None:
             self._memory.close()
 
 

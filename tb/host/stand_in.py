@@ -72,15 +72,19 @@ def uio(config, folder, size):
     device.write_bytes(bytes(mmap.PAGESIZE + size))
     os.mkfifo(folder / "events")
     engine = StandIn(config, device, np.memmap(device, np.uint8, "r+"), folder / "events")
-    backend = UioBackend(7, folder, folder, folder / "events")
+    return engine, _ordered(arming(UioBackend(7, folder, folder, folder / "events")))
+
+
+def arming(backend):
+    """The same UIO back end; what it writes to let interrupts through goes behind the registers: a device has no place where it goes, a file does."""
     arm = backend._arm
 
     def arm_behind_the_registers():
-        os.lseek(backend._files[0], REGISTER_BYTES - 4, os.SEEK_SET)   # a device has no place where a write goes, a file does
+        os.lseek(backend._files[0], REGISTER_BYTES - 4, os.SEEK_SET)
         arm()
 
     backend._arm = arm_behind_the_registers
-    return engine, _ordered(backend)
+    return backend
 
 
 def xdma(config, folder, size):
