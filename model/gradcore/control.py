@@ -49,7 +49,7 @@ def require_quiet(backend):
         raise EngineBusy(f"the engine is busy (STATUS {status:#x}) with a program that was started elsewhere or left behind: "
                          "gradcore.control.stop(backend) ends it, on a board also `gradcore doctor --device NAME --stop`")
     if status & reg.BUS_OPEN:
-        raise _hung(status)
+        raise _hung(backend)
 
 
 def execute(backend, timeout: float, what: str, patience: float = PATIENCE) -> int:
@@ -102,7 +102,7 @@ def recover(backend, force: bool = False, late: float = LATE, patience: float = 
         if _pause(backend, reg.BUS_OPEN, late):
             done.append("late answers of the memory have come")
         elif not force:
-            raise _hung(backend.read32(reg.STATUS))
+            raise _hung(backend)
         else:
             backend.write32(reg.CTRL, reg.FORCE)
             if not _pause(backend, reg.BUS_OPEN, LATE):
@@ -140,9 +140,9 @@ def state_text(backend) -> str:
     return ", ".join(words)
 
 
-def _hung(status: int) -> EngineHung:
-    return EngineHung(f"the memory owes answers to bursts of the program before (STATUS {status:#x}): repair or reset the memory, then recover(); "
-                      "recover(force=True) if it has forgotten the bursts")
+def _hung(backend) -> EngineHung:
+    return EngineHung(f"the memory owes answers to bursts of the program before ({state_text(backend)}): repair it, then recover(); or reset it, "
+                      "with its interconnect, then recover(force=True)", *error_registers(backend))
 
 
 def _start(backend):
@@ -202,9 +202,10 @@ def _halt(backend, patience: float) -> str:
 
 def _doing(backend) -> str:
     """What each engine is at: the counters that still run, with the tag of an instruction in execution where the back end can tell."""
-    before, after = counters(backend), counters(backend)
+    places = {name: reg.COUNTERS + 8 * index for index, name in reg.COUNTER_NAMES.items() if "." in name}
+    before, after = ({name: backend.read32(offset) for name, offset in places.items()} for _ in range(2))
     tags, found = getattr(backend, "executing", {}), []
     for number, engine in enumerate(ENGINES):
-        running = [name.partition(".")[2] for name in after if name.startswith(f"{engine}.") and after[name] != before[name]]
+        running = [name.partition(".")[2] for name in places if name.startswith(f"{engine}.") and after[name] != before[name]]
         found += [f"{engine} {state}" + (f" tag {tags[number]}" if state == "busy" and number in tags else "") for state in running]
     return ", ".join(found) or "no engine is at work"

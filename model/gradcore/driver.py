@@ -117,6 +117,7 @@ class Device:
         self.backend, self.network, self.config, self.seed, self.timeout, self._keep = backend, network, config, seed, timeout, keep
         self._watchdog, self.verify, self.say = watchdog, verify, say
         self.grad_overflow = self._closed = False
+        self.late = control.LATE        # seconds for which `recover` waits for answers of the memory
         self.loads = 0          # how often `load` has replaced the state
         self._check_engine()
         control.require_quiet(backend)
@@ -155,7 +156,7 @@ class Device:
     def recover(self, force: bool = False) -> list:
         """Make the engine ready for the next run: gradcore.control.recover, and write again every program whose CRC in DRAM differs. Returns what had
         to be done, as texts. The state in DRAM may be half updated: `load` or `restore` it. Raises EngineHung, IntegrityError."""
-        return control.recover(self.backend, force) + (self.mend() if self.verify != "never" else [])
+        return control.recover(self.backend, force, self.late) + (self.mend() if self.verify != "never" else [])
 
     def mend(self, *places) -> list:
         """Compare the CRC of programs (default: all) in DRAM and write those again that differ; returns a text for each."""

@@ -101,8 +101,11 @@ class Trainer:
                 self._error = None
                 return result
             except EngineError as error:
-                self._error, self._failures = error, self._failures + 1
-                if self._failures == self.attempts or isinstance(error, (EngineBusy, EngineHung)):
+                refused = isinstance(error, (EngineBusy, EngineHung))
+                if not refused or self._error is _UNFINISHED:       # else the reason to go back stays what it was
+                    self._error = error
+                self._failures += 1
+                if refused or self._failures == self.attempts:
                     raise
 
     def _go_back(self, what: str):
