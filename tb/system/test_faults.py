@@ -25,9 +25,14 @@ def test_each_fault_is_told_and_changes_no_bit(campaign, kind):
     assert sum(struck) >= COUNT // 2
 
 
+def never_stopped(patch):
+    patch.setattr(control, "_halt", lambda backend, patience: "")
+    patch.setattr(control, "stop", lambda backend, patience=0: 0)
+
+
 LESS = {
     "weights are not put back": ("slverr", lambda patch: patch.setattr(Device, "restore", lambda self, saved: None)),
-    "a time-out leaves the engine running": ("timeout", lambda patch: patch.setattr(control, "_halt", lambda backend, patience: "")),
+    "a time-out leaves the engine running": ("timeout", never_stopped),
     "programs are not compared": ("program", lambda patch: patch.setattr(Piece, "intact", lambda self, backend: True)),
     "windows are not opened again": ("reset", lambda patch: patch.setattr(Device, "_open_windows", lambda self: None)),
 }
