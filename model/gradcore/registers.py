@@ -24,7 +24,7 @@ LOCK_WINDOWS = 1  # LOCK
 ERRORS = {
     1: "unknown opcode", 2: "program without END", 3: "malformed instruction", 4: "deadlock: every instruction waits for a token",
     5: "watchdog: no progress", 6: "stopped by the host", 7: "read outside the windows", 8: "write outside the windows",
-    9: "PROG_BASE or BASE is no multiple of the beat", 10: "token overflow: a producer is 4095 tokens ahead",
+    9: "PROG_BASE or BASE is no multiple of the beat", 10: "token overflow: a counter stood at 4095 and got one more",
     18: "error response to a read (SLVERR)", 19: "error response to a read (DECERR)",
     34: "error response to a write (SLVERR)", 35: "error response to a write (DECERR)",
 }  # fmt: skip

@@ -42,6 +42,7 @@ module gc_engine #(
     output wire               m_wdat_last,
     input  wire               s_wrsp_valid,
     input  wire [1:0]         s_wrsp_resp,
+    output wire               m_forget,
     output wire               irq,
     output wire [4:0]         sts_active,  // load, wload, compute, store, update: an instruction is being executed
     output wire [5*11-1:0]    sts_tag      // and its tag
@@ -77,21 +78,18 @@ module gc_engine #(
     localparam W        = 3;         // memory writers: store, update weights, update momentum
     localparam WINDOWS  = 4;         // DMA windows
 
-    wire [1:0] sts_unused;
+    wire [2:0] sts_unused;
     // ---- Memory clients, client n at bit n, flattened buses
-    wire [R-1:0]         rreq_valid;
-    wire [R-1:0]         rreq_ready;
+    wire [R-1:0]         rreq_valid, rreq_ready;
     wire [R*ADDR_W-1:0]  rreq_addr;
     wire [R*8-1:0]       rreq_len;
     wire [R-1:0]         rdat_valid;
     wire [MEM_W-1:0]     rdat_data;
     wire                 rdat_last;
-    wire [W-1:0]         wreq_valid;
-    wire [W-1:0]         wreq_ready;
+    wire [W-1:0]         wreq_valid, wreq_ready;
     wire [W*ADDR_W-1:0]  wreq_addr;
     wire [W*8-1:0]       wreq_len;
-    wire [W-1:0]         wdat_valid;
-    wire [W-1:0]         wdat_ready;
+    wire [W-1:0]         wdat_valid, wdat_ready;
     wire [W*MEM_W-1:0]   wdat_data;
     wire [W*MEM_W/8-1:0] wdat_strb;
     wire [W-1:0]         wdat_last;
@@ -100,10 +98,11 @@ module gc_engine #(
     wire [ADDR_W+R+9:0]  fault;
     wire                 abort;
     wire                 quiet;
+    wire [4:0]           moves;
     wire                 core_rst;      // with rst the reset of everything but control
 
     gc_memory_port #(.READERS(R), .WRITERS(W), .ADDR_W(ADDR_W), .MEM_W(MEM_W), .WINDOWS(WINDOWS)) u_memory (
-        .clk(clk), .rst(rst || core_rst), .cfg_windows(windows), .s_abort(abort), .sts_quiet(quiet), .m_fault(fault),
+        .clk(clk), .rst(rst || core_rst), .cfg_windows(windows), .s_abort(abort), .sts_quiet(quiet), .m_moves(moves), .m_fault(fault),
         .s_rreq_valid(rreq_valid), .s_rreq_ready(rreq_ready), .s_rreq_addr(rreq_addr), .s_rreq_len(rreq_len),
         .m_rdat_valid(rdat_valid), .m_rdat_data(rdat_data), .m_rdat_last(rdat_last),
         .s_wreq_valid(wreq_valid), .s_wreq_ready(wreq_ready), .s_wreq_addr(wreq_addr), .s_wreq_len(wreq_len),
@@ -132,13 +131,14 @@ module gc_engine #(
 
     gc_control #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .WINDOWS(WINDOWS),
               .ACT_DEPTH(ACT_DEPTH), .WGT_DEPTH(WGT_DEPTH), .GRAD_DEPTH(GRAD_DEPTH), .GATE_DEPTH(GATE_DEPTH)) u_control (
-        .clk(clk), .rst(rst), .cfg_windows(windows), .m_abort(abort), .core_rst(core_rst), .s_quiet(quiet), .s_fault(fault),
+        .clk(clk), .rst(rst), .cfg_windows(windows), .m_abort(abort), .core_rst(core_rst), .m_forget(m_forget), .s_quiet(quiet), .s_moves(moves), .s_fault(fault),
+        .m_scrub(sts_unused[2]), .s_scrubbing(1'b0),
         .s_reg_write(s_reg_write), .s_reg_addr(s_reg_addr), .s_reg_wdata(s_reg_wdata), .s_reg_read(s_reg_read), .m_reg_rdata(m_reg_rdata), .irq(irq),
         .m_rreq_valid(rreq_valid[0]), .m_rreq_ready(rreq_ready[0]), .m_rreq_addr(rreq_addr[0 +: ADDR_W]), .m_rreq_len(rreq_len[0 +: 8]),
         .s_rdat_valid(rdat_valid[0]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
         .m_program_start(program_start), .cfg_base(base), .cfg_seed(seed), .m_start(starts), .m_instruction(instruction), .s_done(done), .s_mismatch(mismatch), .s_compute_room(compute_room),
         .s_read(read_done), .s_read_signal(read_signal), .s_written(written), .s_written_signal(written_signal),
-        .s_step(events[0]), .s_pad(events[1]), .s_overflow(events[2]), .s_yield(events[3]), .s_loss(loss), .s_read_beat(s_rdat_valid), .s_write_beat(m_wdat_valid && m_wdat_ready), .sts_active(sts_active)
+        .s_step(events[0]), .s_pad(events[1]), .s_overflow(events[2]), .s_yield(events[3]), .s_loss(loss), .sts_active(sts_active)
     );
 
     // ---- Load engine

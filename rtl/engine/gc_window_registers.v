@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The registers of the DMA windows (doc/registers.md): per window base (two words), end (two words). Bits 11:0 of an address are zero; in the
-// base's place stand the rights, [0] read, [1] write, which a reset takes away. m_rdata follows s_word at once.
+// base's place stand the rights, [0] read, [1] write. All are zero after a reset. m_rdata follows s_word at once; m_changed comes in the
+// cycle after a write that has changed something.
 `default_nettype none
 
 module gc_window_registers #(
@@ -13,10 +14,12 @@ module gc_window_registers #(
     input  wire [4:0]                     s_word,      // [4:2] window, [1:0] base low, base high, end low, end high
     input  wire [31:0]                    s_wdata,
     output wire [31:0]                    m_rdata,
+    output wire                           m_changed,
     output wire [WINDOWS*(2*ADDR_W-22)-1:0] cfg_windows    // {write rights, read rights, ends, bases}, in pages of 4 KiB
 );
     localparam PAGE_W = ADDR_W - 12;
     localparam HIGH   = ADDR_W - 32;
+    localparam [31:0] HIGH_BITS = 32'hFFFFFFFF >> (64 - ADDR_W);
 
     generate
         if (WINDOWS < 1 || WINDOWS > 8) begin : g_illegal_windows
@@ -40,7 +43,11 @@ module gc_window_registers #(
                     if (mine && s_word[1:0] == 2'd1) base_q[PAGE_W-1:20] <= s_wdata[HIGH-1:0];
                     if (mine && s_word[1:0] == 2'd2) end_q[19:0] <= s_wdata[31:12];
                     if (mine && s_word[1:0] == 2'd3) end_q[PAGE_W-1:20] <= s_wdata[HIGH-1:0];
-                    if (rst) rights_q <= 2'b00;
+                    if (rst) begin
+                        base_q   <= {PAGE_W{1'b0}};
+                        end_q    <= {PAGE_W{1'b0}};
+                        rights_q <= 2'b00;
+                    end
                 end
                 assign cfg_windows[w*PAGE_W +: PAGE_W]           = base_q;
                 assign cfg_windows[(WINDOWS+w)*PAGE_W +: PAGE_W] = end_q;
@@ -54,6 +61,14 @@ module gc_window_registers #(
     endgenerate
 
     assign m_rdata = words[s_word*32 +: 32];
+
+    wire [31:0] kept = s_word[0] ? HIGH_BITS : {20'hFFFFF, 10'd0, {2{!s_word[1]}}};
+    reg  [31:0] differs_q;
+    always @(posedge clk) begin
+        differs_q <= (m_rdata ^ s_wdata) & kept & {32{s_write}};
+        if (rst) differs_q <= 32'd0;
+    end
+    assign m_changed = |differs_q;
 
     wire _unused = &{1'b0, s_wdata[11:0]};    // HIGH below 12
 endmodule

@@ -23,6 +23,8 @@ enum {
     GRADCORE_REGS__ERROR__CODE__STOPPED = 6, // stopped by the host
     GRADCORE_REGS__ERROR__CODE__READ_OUTSIDE = 7, // read outside the windows
     GRADCORE_REGS__ERROR__CODE__WRITE_OUTSIDE = 8, // write outside the windows
+    GRADCORE_REGS__ERROR__CODE__MISALIGNED = 9, // PROG_BASE or BASE is no multiple of the beat
+    GRADCORE_REGS__ERROR__CODE__OVERFLOW = 10, // token overflow: a counter stood at 4095 and got one more
     GRADCORE_REGS__ERROR__CODE__READ_SLVERR = 18, // error response to a read (SLVERR)
     GRADCORE_REGS__ERROR__CODE__READ_DECERR = 19, // error response to a read (DECERR)
     GRADCORE_REGS__ERROR__CODE__WRITE_SLVERR = 34, // error response to a write (SLVERR)
@@ -86,6 +88,14 @@ enum {
 #define GRADCORE_REGS__CTRL__STOP_bp 1
 #define GRADCORE_REGS__CTRL__STOP_bw 1
 #define GRADCORE_REGS__CTRL__STOP_reset 0x0
+#define GRADCORE_REGS__CTRL__FORCE_bm 0x4
+#define GRADCORE_REGS__CTRL__FORCE_bp 2
+#define GRADCORE_REGS__CTRL__FORCE_bw 1
+#define GRADCORE_REGS__CTRL__FORCE_reset 0x0
+#define GRADCORE_REGS__CTRL__SCRUB_bm 0x8
+#define GRADCORE_REGS__CTRL__SCRUB_bp 3
+#define GRADCORE_REGS__CTRL__SCRUB_bw 1
+#define GRADCORE_REGS__CTRL__SCRUB_reset 0x0
 
 // reg - gradcore_regs::STATUS
 #define GRADCORE_REGS__STATUS__BUSY_bm 0x1
@@ -104,6 +114,14 @@ enum {
 #define GRADCORE_REGS__STATUS__GRADIENT_OVERFLOW_bp 3
 #define GRADCORE_REGS__STATUS__GRADIENT_OVERFLOW_bw 1
 #define GRADCORE_REGS__STATUS__GRADIENT_OVERFLOW_reset 0x0
+#define GRADCORE_REGS__STATUS__BUS_OPEN_bm 0x10
+#define GRADCORE_REGS__STATUS__BUS_OPEN_bp 4
+#define GRADCORE_REGS__STATUS__BUS_OPEN_bw 1
+#define GRADCORE_REGS__STATUS__BUS_OPEN_reset 0x0
+#define GRADCORE_REGS__STATUS__LOCKED_WRITE_bm 0x20
+#define GRADCORE_REGS__STATUS__LOCKED_WRITE_bp 5
+#define GRADCORE_REGS__STATUS__LOCKED_WRITE_bw 1
+#define GRADCORE_REGS__STATUS__LOCKED_WRITE_reset 0x0
 
 // reg - gradcore_regs::IRQ_ENABLE
 #define GRADCORE_REGS__IRQ_ENABLE__DONE_bm 0x1
@@ -129,11 +147,13 @@ enum {
 #define GRADCORE_REGS__LOW_WORD__VALUE_bm 0xffffffff
 #define GRADCORE_REGS__LOW_WORD__VALUE_bp 0
 #define GRADCORE_REGS__LOW_WORD__VALUE_bw 32
+#define GRADCORE_REGS__LOW_WORD__VALUE_reset 0x0
 
 // reg - gradcore_regs::high_word
 #define GRADCORE_REGS__HIGH_WORD__VALUE_bm 0xffff
 #define GRADCORE_REGS__HIGH_WORD__VALUE_bp 0
 #define GRADCORE_REGS__HIGH_WORD__VALUE_bw 16
+#define GRADCORE_REGS__HIGH_WORD__VALUE_reset 0x0
 
 // regfile - gradcore_regs::PROG_BASE
 typedef struct {
@@ -145,11 +165,13 @@ typedef struct {
 #define GRADCORE_REGS__SEED__VALUE_bm 0xffffffff
 #define GRADCORE_REGS__SEED__VALUE_bp 0
 #define GRADCORE_REGS__SEED__VALUE_bw 32
+#define GRADCORE_REGS__SEED__VALUE_reset 0x0
 
 // reg - gradcore_regs::PROG_LENGTH
 #define GRADCORE_REGS__PROG_LENGTH__INSTRUCTIONS_bm 0xffffff
 #define GRADCORE_REGS__PROG_LENGTH__INSTRUCTIONS_bp 0
 #define GRADCORE_REGS__PROG_LENGTH__INSTRUCTIONS_bw 24
+#define GRADCORE_REGS__PROG_LENGTH__INSTRUCTIONS_reset 0x0
 
 // regfile - gradcore_regs::BASE
 typedef struct {
@@ -217,6 +239,12 @@ typedef struct {
 #define GRADCORE_REGS__CONFIG3__WINDOWS_bp 8
 #define GRADCORE_REGS__CONFIG3__WINDOWS_bw 8
 
+// reg - gradcore_regs::LOCK
+#define GRADCORE_REGS__LOCK__WINDOWS_bm 0x1
+#define GRADCORE_REGS__LOCK__WINDOWS_bp 0
+#define GRADCORE_REGS__LOCK__WINDOWS_bw 1
+#define GRADCORE_REGS__LOCK__WINDOWS_reset 0x0
+
 // reg - gradcore_regs::window::base::low
 #define GRADCORE_REGS__WINDOW__BASE__LOW__READ_bm 0x1
 #define GRADCORE_REGS__WINDOW__BASE__LOW__READ_bp 0
@@ -229,6 +257,7 @@ typedef struct {
 #define GRADCORE_REGS__WINDOW__BASE__LOW__ADDRESS_bm 0xfffff000
 #define GRADCORE_REGS__WINDOW__BASE__LOW__ADDRESS_bp 12
 #define GRADCORE_REGS__WINDOW__BASE__LOW__ADDRESS_bw 20
+#define GRADCORE_REGS__WINDOW__BASE__LOW__ADDRESS_reset 0x0
 
 // regfile - gradcore_regs::window::base
 typedef struct {
@@ -240,6 +269,7 @@ typedef struct {
 #define GRADCORE_REGS__WINDOW__END__LOW__ADDRESS_bm 0xfffff000
 #define GRADCORE_REGS__WINDOW__END__LOW__ADDRESS_bp 12
 #define GRADCORE_REGS__WINDOW__END__LOW__ADDRESS_bw 20
+#define GRADCORE_REGS__WINDOW__END__LOW__ADDRESS_reset 0x0
 
 // regfile - gradcore_regs::window::end
 typedef struct {
@@ -257,11 +287,13 @@ typedef struct {
 #define GRADCORE_REGS__TALLY__LOW__COUNT_bm 0xffffffff
 #define GRADCORE_REGS__TALLY__LOW__COUNT_bp 0
 #define GRADCORE_REGS__TALLY__LOW__COUNT_bw 32
+#define GRADCORE_REGS__TALLY__LOW__COUNT_reset 0x0
 
 // reg - gradcore_regs::tally::high
 #define GRADCORE_REGS__TALLY__HIGH__COUNT_bm 0xffff
 #define GRADCORE_REGS__TALLY__HIGH__COUNT_bp 0
 #define GRADCORE_REGS__TALLY__HIGH__COUNT_bw 16
+#define GRADCORE_REGS__TALLY__HIGH__COUNT_reset 0x0
 
 // regfile - gradcore_regs::tally
 typedef struct {
@@ -317,7 +349,8 @@ typedef struct {
     uint32_t IRQ_STATUS;
     uint32_t WATCHDOG;
     uint32_t CONFIG3;
-    uint8_t RESERVED_6c_7f[0x14];
+    uint32_t LOCK;
+    uint8_t RESERVED_70_7f[0x10];
     gradcore_regs__window_t WINDOW[4];
     uint8_t RESERVED_c0_ff[0x40];
     gradcore_regs__COUNTERS_t COUNTERS;

@@ -30,7 +30,7 @@ module gc_engine_smoke;
         .m_rreq_valid(rreq_valid), .m_rreq_ready(beats_left == 9'd0), .m_rreq_addr(), .m_rreq_len(rreq_len),
         .s_rdat_valid(rdat_valid), .s_rdat_data({{(MEM_W-4){1'b0}}, opcode}), .s_rdat_last(rdat_last), .s_rdat_resp(2'b00),
         .m_wreq_valid(), .m_wreq_ready(1'b1), .m_wreq_addr(), .m_wreq_len(), .m_wdat_valid(), .m_wdat_ready(1'b1), .m_wdat_data(), .m_wdat_strb(),
-        .m_wdat_last(), .s_wrsp_valid(1'b0), .s_wrsp_resp(2'b00), .irq(irq), .sts_active(), .sts_tag()
+        .m_wdat_last(), .s_wrsp_valid(1'b0), .s_wrsp_resp(2'b00), .m_forget(), .irq(irq), .sts_active(), .sts_tag()
     );
 
     // Memory: every beat has the opcode in its lowest bits, which counts in an instruction's first beat.
