@@ -343,12 +343,19 @@ def regs(
 
 
 @app.command()
-def doctor(json_file: JsonOption = ""):
-    """Say what is installed and what is missing."""
-    rows = checks.examine()
+def doctor(
+    device: Annotated[str, typer.Option(metavar="uio:N|xdma:N", help="look at the engine of a board instead")] = "",
+    stop: Annotated[bool, typer.Option("--stop", help="with --device: end a program that somebody has left behind")] = False,
+    json_file: JsonOption = "",
+):
+    """Say what is installed and what is missing, or how the engine of a board is."""
+    if stop and not device:
+        raise UserError("--stop: name the --device")
+    rows = checks.examine_device(device, stop) if device else checks.examine()
     write_json(json_file, rows)
     if json_file != "-":
         for row in rows:
-            state = "ok     " if row["found"] else "MISSING" if row["needed"] else "absent "
+            state = "ok     " if row["found"] else "NOT OK " if device else "MISSING" if row["needed"] else "absent "
             print(f"{state} {row['name']:10} {row['detail']}")
-    raise typer.Exit(MISSING if any(row["needed"] and not row["found"] for row in rows) else OK)
+    bad = any(row["needed"] and not row["found"] for row in rows)
+    raise typer.Exit((MISMATCH if device else MISSING) if bad else OK)

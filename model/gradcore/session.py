@@ -3,8 +3,8 @@
 
 from gradcore.compiler import compile_network
 from gradcore.driver import Device, EngineError, MachineBackend
-from gradcore.isa import ENGINES
 from gradcore.linux import open_device
+from gradcore.recovery import Trainer
 from gradcore.reference import ReferenceTrainer
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import FRONTS, build_engine
@@ -42,33 +42,31 @@ class ReferenceSession:
 
 
 class EngineSession:
-    """A `Device` on some back end. Counters are those of the last program."""
+    """A `Device` on some back end, with a `Trainer` that goes on after engine errors and says so. Counters are those of the last program."""
 
-    def __init__(self, backend, network, config, seed, engine_sha256=None):
+    def __init__(self, backend, network, config, seed, engine_sha256=None, say=print):
         self.name, self.config, self.engine_sha256 = backend.name, config, engine_sha256
         self.can_record, self.memory = hasattr(backend, "record"), getattr(backend, "memory", None)
-        self.device = Device(backend, network, config, seed, origin=getattr(backend, "origin", 0))
+        self.device = Device(backend, network, config, seed, origin=getattr(backend, "origin", 0), say=say)
+        self.trainer = Trainer(self.device, say=lambda event: say(f"recovered: {event}"))
         if backend.name in FRONTS:
             # Long enough for a memory twenty times slower than expected; a hang is found in seconds.
             self.device.timeout = (1_000_000 + 20 * self.device.compiled.train.cycles) / backend.cycles_per_second
-        self.outputs, self.weights, self.counters, self.close = self.device.outputs, self.device.weights, self.device.counters, self.device.close
+        self.outputs, self.weights, self.load = self.trainer.outputs, self.trainer.weights, self.trainer.load
+        self.counters, self.close = self.device.counters, self.device.close
+
+    @property
+    def recoveries(self):
+        """How often an error has been overcome."""
+        return self.trainer.recoveries
 
     def step(self, x, labels, iteration):
-        """Train on integers `x` (N, C, H, W); returns the integer LOSS. Raises EngineError, which says what the engines were doing."""
+        """Train on integers `x` (N, C, H, W); returns the integer LOSS. Raises EngineError when several attempts have failed."""
         try:
-            return self.device.step(x, labels, iteration)
+            return self.trainer.step(x, labels, iteration)
         except EngineError as error:
-            raise EngineError(f"minibatch {iteration}: {error}; {self._doing()}", error.code, error.index) from error
-
-    def _doing(self):
-        """What each engine is at: the counters that still run, with the tag of an instruction in execution."""
-        before, after = self.device.counters(), self.device.counters()
-        tags = getattr(self.device.backend, "executing", {})
-        found = []
-        for number, engine in enumerate(ENGINES):
-            running = [name.partition(".")[2] for name in after if name.startswith(f"{engine}.") and after[name] != before[name]]
-            found += [f"{engine} {state}" + (f" tag {tags[number]}" if state == "busy" and number in tags else "") for state in running]
-        return ", ".join(found) or "no engine is at work"
+            error.args = (f"minibatch {iteration}: {error}",)
+            raise
 
     def record(self):
         """Record the instructions of the following program."""
@@ -88,8 +86,8 @@ def open_session(backend, network, config, seed, memory=Memory(), say=print):
         return ReferenceSession(network, seed)
     compile_network(network, config)  # refuse before building anything
     if backend == "machine":
-        return EngineSession(MachineBackend(config), network, config, seed)
+        return EngineSession(MachineBackend(config), network, config, seed, say=say)
     if backend not in FRONTS:
-        return EngineSession(open_device(backend), network, config, seed)
+        return EngineSession(open_device(backend), network, config, seed, say=say)
     library, sha256 = build_engine(config, say, backend)
-    return EngineSession(SimBackend(library, memory), network, config, seed, sha256)
+    return EngineSession(SimBackend(library, memory), network, config, seed, sha256, say)

@@ -205,3 +205,14 @@ def test_refuses_impossible_faults():
         for wrong in (("reads", 0, 2), ("read", 0, 1), ("write", 0, "late")):
             with pytest.raises(ValueError, match="no fault"):
                 backend.fault(*wrong)
+
+
+def test_how_far_a_fault_is_away():
+    with open_copy_engine(Memory(SIZE)) as backend:
+        assert backend.until_fault("read") == backend.until_fault("write") == 0
+        backend.fault("read", 1000, 2)
+        copy(backend, 4096, TARGET, 16 * 10)
+        assert backend.until_fault("read") == 1001 - 10 and backend.until_fault("write") == 0
+        backend.fault("write", 9, 2)
+        copy(backend, 4096, TARGET, 16 * 10)
+        assert backend.until_fault("read") == 1001 - 20 and backend.until_fault("write") == 0

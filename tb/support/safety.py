@@ -22,7 +22,7 @@ class Bench:
         self.rng, self.iteration = np.random.default_rng(seed), 0
         stall, jitter = (float(self.rng.choice([0, 0.3])), 0) if name == "sim" else (0.3, 50)
         self.backend = simulation(name, latency=int(self.rng.integers(1, 80)), stall=stall, jitter=jitter, seed=seed)
-        self.device, self.trainer = Device(self.backend, NETWORK, ENGINES[name], seed, timeout=5, watchdog=20_000), ReferenceTrainer(NETWORK, seed)
+        self.device, self.trainer = Device(self.backend, NETWORK, ENGINES[name], seed, timeout=5, watchdog=20_000, verify="never"), ReferenceTrainer(NETWORK, seed)
         self.snapshot = self.device.weights()
 
     def minibatch(self):

@@ -104,7 +104,7 @@ class SimBackend:
         if self._sim:
             self.dram = None
             self._lib.gc_free(self._sim)
-            self._sim = None
+            self._sim = self._lib = None
 
     def tune(self, memory):
         """Another bandwidth, latency and back-pressure from now on; nothing may be outstanding, the size stays."""
@@ -187,6 +187,10 @@ class SimBackend:
         if kind not in ("read", "write") or response not in FAULTS:
             raise ValueError(f"no fault {response!r} of kind {kind!r}")
         self._lib.gc_fault(self._sim, kind == "write", after, FAULTS[response])
+
+    def until_fault(self, kind):
+        """Bursts of `kind` up to and with the one that meets the fault set, 0: no fault is to come."""
+        return self._figure(8 if kind == "write" else 7)
 
     def revive(self):
         """The memory answers what it has left unanswered, takes what it has refused, and has no fault to come."""
