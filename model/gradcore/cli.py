@@ -196,8 +196,8 @@ def regs(
     try:
         for path in register_map.write_all(register_map.elaborate(ADDR_W=addr_w), out):
             print(path)
-    except OSError as error:
-        raise UserError(f"--out {out}: cannot be written: {error.strerror}") from error
+    except files.FileError as error:
+        raise UserError(f"--out {error}") from error
 
 
 @app.command()
