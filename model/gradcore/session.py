@@ -33,6 +33,10 @@ class ReferenceSession:
         """State as `ReferenceTrainer.weights`."""
         return self.trainer.weights()
 
+    def load(self, state):
+        """Take over a state."""
+        self.trainer.load(state)
+
     def counters(self):
         """None are counted."""
         return {}
@@ -76,7 +80,12 @@ class EngineSession:
         """Stop recording: events, how many older ones were lost, operations of the training program."""
         events, lost = self.device.backend.events()
         self.device.backend.record(0)
-        return events, lost, self.device.compiled.train.ops
+        return events, lost, self.operations
+
+    @property
+    def operations(self):
+        """Operations of the training program of a whole minibatch."""
+        return self.device.compiled.train.ops
 
 
 def open_session(backend, network, config, seed, memory=Memory(), say=print):

@@ -147,7 +147,7 @@ class SimBackend:
         """Run until the interrupt; False when `timeout` seconds of simulated clock went by without it."""
         return self.run(int(timeout * self.cycles_per_second)) == IRQ
 
-    def run(self, cycles, chunk=200_000):
+    def run(self, cycles, chunk=20_000):
         """Run up to `cycles` cycles; stop at the interrupt. Returns to Python now and then, so that Ctrl-C works."""
         while True:
             stop = self._lib.gc_run(self._sim, min(cycles, chunk))
