@@ -13,9 +13,10 @@ from gradcore.config import EngineConfig
 from gradcore.data import DataError, check, quantize_input
 from gradcore.data import batches as shuffled
 from gradcore.isa import ENGINES, PRODUCERS, Opcode
+from gradcore.progress import Comparison
 from gradcore.reference import ReferenceTrainer
 from gradcore.report import by_cause, unaccounted
-from gradcore.run import Comparison, ideal_macs
+from gradcore.run import ideal_macs
 from gradcore.session import EngineSession
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine

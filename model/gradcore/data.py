@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data sets as arrays: the handwritten digits of scikit-learn, .npz, CIFAR-10 and MNIST files, and their way into the input format."""
 
+import hashlib
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,19 +71,7 @@ def load_npz(file) -> Dataset:
 
     Unsigned 8-bit images become 0..1, all others are taken as they are. Raises DataError with file and key.
     """
-    try:
-        archive = np.load(Path(file), allow_pickle=False)
-        if isinstance(archive, np.ndarray):
-            raise DataError(file, "", "is not a .npz archive")
-        with archive:
-            for key in KEYS:
-                if key not in archive.files:
-                    raise DataError(file, key, f"is missing; the file has {', '.join(archive.files) or 'nothing'}")
-            arrays = {key: _read(archive, file, key) for key in KEYS}
-    except DataError:
-        raise
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise DataError(file, "", f"cannot be read: {error}") from error
+    arrays = _arrays(file, KEYS)
     for part in ("train", "test"):
         images, labels = _images(file, f"x_{part}", arrays[f"x_{part}"]), _labels(file, f"y_{part}", arrays[f"y_{part}"])
         if len(images) != len(labels):
@@ -91,6 +80,13 @@ def load_npz(file) -> Dataset:
     if arrays["x_train"].shape[1:] != arrays["x_test"].shape[1:]:
         raise DataError(file, "x_test", f"images of shape {arrays['x_test'].shape[1:]}, for training {arrays['x_train'].shape[1:]}")
     return Dataset(**arrays, name=Path(file).stem)
+
+
+def load_images(file) -> np.ndarray:
+    """Real images (N, C, H, W) of a .npz file: its array `images`, else `x_test`; as in `load_npz`. Raises DataError."""
+    arrays = _arrays(file, ("images",), ("x_test",))
+    key, = arrays
+    return _images(file, key, arrays[key])
 
 
 def check(data: Dataset, network: Network) -> None:
@@ -104,6 +100,16 @@ def check(data: Dataset, network: Network) -> None:
         raise DataError(source, "x_train", f"{len(data.y_train)} images are less than a minibatch of {network.minibatch}")
 
 
+def data_sha256(data: Dataset) -> str:
+    """Hash of all images and labels, of their shapes and order; not of the name."""
+    digest = hashlib.sha256()
+    for key in KEYS:
+        array = np.ascontiguousarray(getattr(data, key))
+        digest.update(f"{key} {array.dtype.str} {array.shape}\n".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
 def quantize_input(x, network: Network) -> np.ndarray:
     """Real images `x` as integers of the network's input format, half-even, saturated."""
     return quantize(x, Format(network.data_width, network.input_frac), "half_even")
@@ -113,6 +119,24 @@ def batches(count: int, minibatch: int, seed: int, epoch: int) -> list:
     """Index arrays of the whole minibatches of an epoch, in an order that `seed` and `epoch` (from 0) fix; what is left over is dropped."""
     order = np.random.Generator(np.random.PCG64([seed, epoch])).permutation(count)
     return [order[n:n + minibatch] for n in range(0, count - minibatch + 1, minibatch)]
+
+
+def _arrays(file, *choices: tuple) -> dict:
+    """The arrays of a .npz file by the first of the `choices` of names that it has all of."""
+    try:
+        archive = np.load(Path(file), allow_pickle=False)
+        if isinstance(archive, np.ndarray):
+            raise DataError(file, "", "is not a .npz archive")
+        with archive:
+            keys = next((keys for keys in choices if set(keys) <= set(archive.files)), choices[0])
+            for key in keys:
+                if key not in archive.files:
+                    raise DataError(file, key, f"is missing; the file has {', '.join(archive.files) or 'nothing'}")
+            return {key: _read(archive, file, key) for key in keys}
+    except DataError:
+        raise
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise DataError(file, "", f"cannot be read: {error}") from error
 
 
 def _read(archive, file, key):

@@ -6,17 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
+from gradcore.files import FileError
+
 CIFAR_TRAIN, CIFAR_TEST = tuple(f"data_batch_{k}.bin" for k in range(1, 6)), "test_batch.bin"
 CIFAR_RECORD = 1 + 3 * 32 * 32      # a label, then red, green and blue, row by row
 IDX_IMAGES, IDX_LABELS = 0x803, 0x801   # unsigned bytes, three dimensions; one
-
-
-class FileError(ValueError):
-    """An image file that cannot be used. Attributes: file, problem."""
-
-    def __init__(self, file, problem):
-        self.file, self.problem = str(file), problem
-        super().__init__(f"{file}: {problem}")
 
 
 def load_folder(folder) -> dict:

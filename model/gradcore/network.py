@@ -308,14 +308,21 @@ class Network:
 def load(path) -> Network:
     """The network of a net.toml file. Raises NetworkError, which names the file, for anything wrong in it, also when it cannot be read."""
     try:
-        return _network(tomllib.loads(Path(path).read_text(encoding="utf-8")))
-    except NetworkError as error:
-        error.file = str(path)
-        raise
+        text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise NetworkError("file", f"cannot be read: {getattr(error, 'strerror', None) or error}", file=str(path)) from error
+    return parse(text, path)
+
+
+def parse(text: str, file="") -> Network:
+    """The network of the text of a net.toml. Raises NetworkError, which names `file`."""
+    try:
+        return _network(tomllib.loads(text))
+    except NetworkError as error:
+        error.file = str(file)
+        raise
     except tomllib.TOMLDecodeError as error:
-        raise NetworkError("syntax", str(error), file=str(path)) from error
+        raise NetworkError("syntax", str(error), file=str(file)) from error
 
 
 def _network(table) -> Network:

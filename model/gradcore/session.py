@@ -39,6 +39,10 @@ class ReferenceSession:
         """State as `ReferenceTrainer.weights`."""
         return self.trainer.weights()
 
+    def load(self, state):
+        """Take over a state."""
+        self.trainer.load(state)
+
     def counters(self):
         """None are counted."""
         return {}
@@ -57,7 +61,8 @@ class EngineSession:
         if backend.name in FRONTS:
             # Long enough for a memory twenty times slower than expected; a hang is found in seconds.
             self.device.timeout = (1_000_000 + 20 * self.device.compiled.train.cycles) / backend.cycles_per_second
-        self.outputs, self.weights, self.counters, self.close = self.device.outputs, self.device.weights, self.device.counters, self.device.close
+        self.outputs, self.weights, self.load = self.device.outputs, self.device.weights, self.device.load
+        self.counters, self.close = self.device.counters, self.device.close
 
     def step(self, x, labels, iteration):
         """Train on integers `x` (N, C, H, W); returns the integer LOSS. Raises EngineError, which says what the engines were doing."""
@@ -89,7 +94,12 @@ class EngineSession:
         """Stop recording: events, how many older ones were lost, operations of the training program."""
         events, lost = self.device.backend.events()
         self.device.backend.record(0)
-        return events, lost, self.device.compiled.train.ops
+        return events, lost, self.operations
+
+    @property
+    def operations(self):
+        """Operations of the training program of a whole minibatch."""
+        return self.device.compiled.train.ops
 
 
 def open_session(backend, network, config, seed, memory=Memory(), say=print):
