@@ -54,7 +54,7 @@ def random_batches(network, seed: int):
 
 def data_batches(network, dataset, seed: int):
     """Endless minibatches of a data set's training images, in a new order in every epoch."""
-    check(dataset, network)
+    check(dataset, network, rest=False)
     x = quantize_input(dataset.x_train, network)
     if len(x) < network.minibatch:
         raise DataError(dataset.name, "x_train", f"has {len(x)} images, a minibatch {network.minibatch}")

@@ -194,6 +194,11 @@ class Network:
         """The same network with another learning rate; formats, and so weights and momentum, keep their meaning."""
         return replace(self, learning_rate=learning_rate)
 
+    def with_minibatch(self, images: int) -> "Network":
+        """The same network for minibatches of `images`, with the multipliers and shifts of learning rate / images; formats stay.
+        Raises NetworkError when no shifts represent that."""
+        return self if images == self.minibatch else replace(self, minibatch=images)
+
     @cached_property
     def parameters(self) -> tuple:
         """One `LayerParameters` per layer."""

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network being trained somewhere: on a simulated engine, on the machine model, or by the reference trainer itself."""
 
-from gradcore.compiler import compile_network
+from gradcore.compiler import check_reductions, compile_network
 from gradcore.driver import Device, EngineError, MachineBackend
+from gradcore.fixed import ACC_W
 from gradcore.linux import open_device
 from gradcore.recovery import Trainer
 from gradcore.reference import ReferenceTrainer
@@ -18,12 +19,17 @@ class ReferenceSession:
 
     name, engine_sha256, can_record, memory = "reference", None, False, None
 
-    def __init__(self, network, seed):
-        self.trainer = ReferenceTrainer(network, seed)
+    def __init__(self, network, seed, acc_width=ACC_W):
+        self.trainer = ReferenceTrainer(network, seed, acc_width=acc_width)
 
     def step(self, x, labels, iteration):
         """Train on integers `x` (N, C, H, W); returns the integer LOSS."""
+        self.trainer.grad_overflow = False
         return self.trainer.step(x, labels, iteration)
+
+    def overflowed(self):
+        """Did a gradient of the last step overflow?"""
+        return self.trainer.grad_overflow
 
     def outputs(self, x):
         """Integer outputs (N, classes)."""
@@ -66,11 +72,16 @@ class EngineSession:
 
     def step(self, x, labels, iteration):
         """Train on integers `x` (N, C, H, W); returns the integer LOSS. Raises EngineError when several attempts have failed."""
+        self.device.grad_overflow = False
         try:
             return self.trainer.step(x, labels, iteration)
         except EngineError as error:
             error.args = (f"minibatch {iteration}: {error}",)
             raise
+
+    def overflowed(self):
+        """Did a gradient of the last step overflow?"""
+        return self.device.grad_overflow
 
     def record(self):
         """Record the instructions of the following program."""
@@ -92,7 +103,8 @@ def open_session(backend, network, config, seed, memory=Memory(), say=print):
     """Session of a back end name: one of `BACKENDS`, uio:N, xdma:N. Raises CompileError when the network does not fit the engine,
     DeviceError when there is no such device."""
     if backend == "reference":
-        return ReferenceSession(network, seed)
+        check_reductions(network, config)
+        return ReferenceSession(network, seed, config.acc_width)
     compile_network(network, config)  # refuse before building anything
     if backend == "machine":
         return EngineSession(MachineBackend(config), network, config, seed, say=say)

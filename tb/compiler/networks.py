@@ -162,14 +162,15 @@ def train_on_machine(network: Network, config: EngineConfig, seed: int, iteratio
 
 def train(backend, network: Network, config: EngineConfig, seed: int, iterations: int = 2, watch=None) -> Device:
     """Some iterations, the last of them with a smaller minibatch, on a back end and on the reference; then inference."""
-    rng, trainer = np.random.default_rng(seed), ReferenceTrainer(network, seed)
+    rng, trainer = np.random.default_rng(seed), ReferenceTrainer(network, seed, acc_width=config.acc_width)
     device = Device(backend, network, config, seed, keep=bool(rng.random() < 0.5))
     for iteration in range(iterations):
         images = network.minibatch if iteration + 1 < iterations else int(rng.integers(1, network.minibatch + 1))
         x, labels = minibatch(rng, network, images)
+        device.grad_overflow = False
         assert device.step(x, labels, iteration) == trainer.step(x, labels, iteration), "LOSS"
+        assert trainer.overflow_agrees(device.grad_overflow)
         assert compare(device, trainer, images, watch or Probe())
     x, _ = minibatch(rng, network, network.minibatch + 3)
     same("outputs", device.outputs(x, 5), trainer.forward(x, 5))
-    assert device.grad_overflow == trainer.grad_overflow
     return device
