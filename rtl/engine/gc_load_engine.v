@@ -81,6 +81,7 @@ module gc_load_engine #(
     wire             used = gate_valid && gate_ready;
 
     wire gate_walker_m_last_unused;
+    wire [1:0] last_group_unused;
     gc_vector_walker u_gate_walker (
         .clk(clk), .rst(rst), .start(start && scale), .cfg_upsample(upsample), .cfg_fold(fold),
         .cfg_n_b(s_instruction[14*16 +: 16]), .cfg_n_y(s_instruction[15*16 +: 16]),
@@ -89,7 +90,7 @@ module gc_load_engine #(
         .cfg_stride_y(s_instruction[20*16 +: 16]), .cfg_stride_x(s_instruction[21*16 +: 16]),
         .cfg_stride_qy(s_instruction[22*16 +: 16]), .cfg_stride_qx(s_instruction[23*16 +: 16]),
         .m_valid(walk_valid), .m_ready(m_gate_ready && |credit_q),
-        .m_addr(walk_addr), .m_y0(walk_y0), .m_x0(walk_x0), .m_chan(walk_chan), .m_last(gate_walker_m_last_unused)
+        .m_addr(walk_addr), .m_y0(walk_y0), .m_x0(walk_x0), .m_chan(walk_chan), .m_last_group(last_group_unused[0]), .m_last(gate_walker_m_last_unused)
     );
     gc_natural_access u_gate_access (.s_addr(walk_addr), .s_y0(walk_y0), .s_x0(walk_x0), .s_chan(walk_chan), .s_fold(fold), .s_height(12'hfff), .s_width(12'hfff), .m_access(m_gate_access));
     assign m_gate_valid = walk_valid && |credit_q;
@@ -133,7 +134,7 @@ module gc_load_engine #(
         .cfg_stride_y(s_instruction[20*16 +: 16]), .cfg_stride_x(s_instruction[21*16 +: 16]),
         .cfg_stride_qy(s_instruction[22*16 +: 16]), .cfg_stride_qx(s_instruction[23*16 +: 16]),
         .m_valid(place_valid), .m_ready(up_valid && m_wr_ready),
-        .m_addr(place_addr), .m_y0(place_y0), .m_x0(place_x0), .m_chan(place_chan), .m_last(place_last)
+        .m_addr(place_addr), .m_y0(place_y0), .m_x0(place_x0), .m_chan(place_chan), .m_last_group(last_group_unused[1]), .m_last(place_last)
     );
     gc_natural_access u_access (.s_addr(place_addr), .s_y0(place_y0), .s_x0(place_x0), .s_chan(place_chan), .s_fold(fold), .s_height(12'hfff), .s_width(12'hfff), .m_access(m_wr_access));
 
@@ -153,7 +154,7 @@ module gc_load_engine #(
         if (rst) m_bad <= 1'b0;
     end
 
-    wire _unused = &{1'b0, h2[15:8], reader_m_last_unused, gate_walker_m_last_unused, gates_s_ready_unused, gates_sts_level_unused};
+    wire _unused = &{1'b0, h2[15:8], last_group_unused, reader_m_last_unused, gate_walker_m_last_unused, gates_s_ready_unused, gates_sts_level_unused};
 endmodule
 
 `default_nettype wire

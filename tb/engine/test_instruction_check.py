@@ -51,6 +51,18 @@ async def refuses_what_the_model_refuses(dut):
 
 
 @cocotb.test()
+async def refuses_what_the_model_refuses_of_zeros(dut):
+    config = EngineConfig(grid=parameter("GRID"), cols=parameter("COLS"), mem_bytes=parameter("MEM_W") // 8, wgt_depth=parameter("WGT_DEPTH"))
+    for opcode in Opcode:
+        good = next(instr for instr in iter(lambda: almost_right(config), None) if instr.opcode == opcode and not problem(instr, config))
+        for name in FIELDS[opcode]:
+            instr = Instruction(opcode, good.fields | ({name: 0} if name != "opcode" else {}))
+            dut.s_instruction.value = int.from_bytes(encode(instr), "little")
+            await Timer(1, "ns")
+            assert bool(dut.m_bad.value) == bool(problem(instr, config)), f"{opcode.name} {name}"
+
+
+@cocotb.test()
 async def refuses_every_bit_without_a_name(dut):
     config = EngineConfig(grid=parameter("GRID"), cols=parameter("COLS"), mem_bytes=parameter("MEM_W") // 8, wgt_depth=parameter("WGT_DEPTH"))
     for opcode in Opcode:
