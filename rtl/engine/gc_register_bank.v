@@ -93,13 +93,13 @@ module gc_register_bank #(
 
     wire [4:0] pair = word[5:1];     // number of the two words of an address
     gc_address_register #(.ADDR_W(ADDR_W)) u_prog_base (
-        .clk(clk), .s_write({word[0], ~word[0]} & {2{write && pair == 5'd4}}), .s_strb(s_reg_strb), .s_wdata(s_reg_wdata), .m_addr(cfg_prog_base)
+        .clk(clk), .rst(rst), .s_write({word[0], ~word[0]} & {2{write && pair == 5'd4}}), .s_strb(s_reg_strb), .s_wdata(s_reg_wdata), .m_addr(cfg_prog_base)
     );
     genvar n;
     generate
         for (n = 0; n < 4; n = n + 1) begin : g_base
             gc_address_register #(.ADDR_W(ADDR_W)) u_base (
-                .clk(clk), .s_write({word[0], ~word[0]} & {2{write && pair == 6 + n}}), .s_strb(s_reg_strb), .s_wdata(s_reg_wdata),
+                .clk(clk), .rst(rst), .s_write({word[0], ~word[0]} & {2{write && pair == 6 + n}}), .s_strb(s_reg_strb), .s_wdata(s_reg_wdata),
                 .m_addr(cfg_base[n*ADDR_W +: ADDR_W])
             );
         end

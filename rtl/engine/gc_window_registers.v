@@ -36,8 +36,8 @@ module gc_window_registers #(
                 reg  [1:0]        rights_q;
                 wire [3:0]        mine = {3'b000, s_write && s_word[4:2] == w} << s_word[1:0];
 
-                gc_address_register #(.ADDR_W(ADDR_W), .LOW(12)) u_base (.clk(clk), .s_write(mine[1:0]), .s_strb(s_strb), .s_wdata(s_wdata), .m_addr(first));
-                gc_address_register #(.ADDR_W(ADDR_W), .LOW(12)) u_end (.clk(clk), .s_write(mine[3:2]), .s_strb(s_strb), .s_wdata(s_wdata), .m_addr(behind));
+                gc_address_register #(.ADDR_W(ADDR_W), .LOW(12)) u_base (.clk(clk), .rst(rst), .s_write(mine[1:0]), .s_strb(s_strb), .s_wdata(s_wdata), .m_addr(first));
+                gc_address_register #(.ADDR_W(ADDR_W), .LOW(12)) u_end (.clk(clk), .rst(rst), .s_write(mine[3:2]), .s_strb(s_strb), .s_wdata(s_wdata), .m_addr(behind));
                 always @(posedge clk) begin
                     if (mine[0] && s_strb[0]) rights_q <= s_wdata[1:0];
                     if (rst) rights_q <= 2'b00;
