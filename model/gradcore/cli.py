@@ -185,7 +185,7 @@ def inspect(
 @app.command()
 def regs(
     out: Annotated[Path, typer.Option(help="folder")] = Path("build/regs"),
-    addr_w: Annotated[int, typer.Option(min=33, max=48, help="ADDR_W of the engine")] = 48,
+    addr_w: Annotated[int, typer.Option(min=32, max=48, help="ADDR_W of the engine")] = 48,
 ):
     """Write the register map as C header, IP-XACT, HTML pages and Python package."""
     try:

@@ -10,7 +10,7 @@ module gc_engine_axi #(
     parameter DW         = 16,     // bits of a data word, 8..16
     parameter ACC_W      = 48,     // bits of a sum, 2*DW+4 (24 at least) to 48
     parameter MEM_W      = 512,    // bits of a memory beat, 64..512
-    parameter ADDR_W     = 48,     // bits of a byte address, 33..48
+    parameter ADDR_W     = 48,     // bits of a byte address, 32..48
     parameter ACT_DEPTH  = 2048,   // vectors in each operand buffer
     parameter WGT_DEPTH  = 8192,   // rows in the weight buffer
     parameter GRAD_DEPTH = 8192,   // rows in the gradient buffer

@@ -32,8 +32,8 @@ module gc_dma_bursts #(
     localparam [31:0]       LIMIT = MAX_BURST[31:0];
 
     generate
-        if (ADDR_W < 33 || ADDR_W > 64) begin : g_illegal_addr_w
-            gradcore_illegal_parameter_ADDR_W_must_be_33_to_64 u_stop ();
+        if (ADDR_W < 32 || ADDR_W > 64) begin : g_illegal_addr_w
+            gradcore_illegal_parameter_ADDR_W_must_be_32_to_64 u_stop ();
         end
         if (MEM_W < 64 || MEM_W > 512 || (MEM_W & (MEM_W-1)) != 0) begin : g_illegal_mem_w
             gradcore_illegal_parameter_MEM_W_must_be_a_power_of_two_from_64_to_512 u_stop ();

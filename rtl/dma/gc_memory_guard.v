@@ -8,7 +8,7 @@
 `default_nettype none
 
 module gc_memory_guard #(
-    parameter ADDR_W  = 48,    // 33..64
+    parameter ADDR_W  = 48,    // 32..64
     parameter CLIENTS = 5,     // of gc_mem_arbiter on the side that has more, one-hot
     parameter WINDOWS = 4,
     parameter DEPTH   = 32     // bursts outstanding on each side, power of two
@@ -64,8 +64,8 @@ module gc_memory_guard #(
     localparam [7:0] WRITE_WINDOW = 8'd8;
 
     generate
-        if (ADDR_W < 33 || ADDR_W > 64) begin : g_illegal_addr_w
-            gradcore_illegal_parameter_ADDR_W_must_be_33_to_64 u_stop ();
+        if (ADDR_W < 32 || ADDR_W > 64) begin : g_illegal_addr_w
+            gradcore_illegal_parameter_ADDR_W_must_be_32_to_64 u_stop ();
         end
         if (WINDOWS < 1 || CLIENTS < 1) begin : g_illegal_counts
             gradcore_illegal_parameter_WINDOWS_or_CLIENTS_below_1 u_stop ();

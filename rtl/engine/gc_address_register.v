@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A byte address that is written as two 32-bit words, of each the bytes whose strobe is set. Bits below LOW do not exist. The value comes in
-// the next cycle and is zero after a reset.
+// the next cycle; a reset makes it zero.
 `default_nettype none
 
 module gc_address_register #(
@@ -24,7 +24,7 @@ module gc_address_register #(
         end
     endgenerate
 
-    wire _unused = &{1'b0, s_write, s_wdata};    // the high word with 32 bits, bits below LOW
+    wire _unused = &{1'b0, s_write, s_strb, s_wdata};    // the high word with 32 bits, bits below LOW
 endmodule
 
 `default_nettype wire

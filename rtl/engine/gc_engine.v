@@ -10,7 +10,7 @@ module gc_engine #(
     parameter DW         = 16,     // bits of a data word, 8..16
     parameter ACC_W      = 48,     // bits of a sum, 2*DW+4 (24 at least) to 48
     parameter MEM_W      = 512,    // bits of a memory beat, 64..512
-    parameter ADDR_W     = 48,     // bits of a byte address, 33..48
+    parameter ADDR_W     = 48,     // bits of a byte address, 32..48
     parameter ACT_DEPTH  = 2048,   // vectors in each operand buffer
     parameter WGT_DEPTH  = 8192,   // rows in the weight buffer
     parameter GRAD_DEPTH = 8192,   // rows in the gradient buffer
@@ -48,33 +48,32 @@ module gc_engine #(
     output wire [4:0]         sts_active,  // load, wload, compute, store, update: an instruction is being executed
     output wire [5*11-1:0]    sts_tag      // and its tag
 );
-    generate
-        if (GRID != 4 && GRID != 8) begin : g_illegal_grid
-            gradcore_illegal_parameter_GRID_must_be_4_or_8 u_stop ();
-        end
-        if (COLS < GRID || COLS > GRID*GRID || (COLS & (COLS-1)) != 0) begin : g_illegal_cols
-            gradcore_illegal_parameter_COLS_must_be_a_power_of_two_from_GRID_to_GRID_squared u_stop ();
-        end
-        if (DW < 8 || DW > 16) begin : g_illegal_dw
-            gradcore_illegal_parameter_DW_must_be_8_to_16 u_stop ();
-        end
-        if (WGT_DEPTH > 65536 || GRAD_DEPTH > 65536) begin : g_illegal_depth
-            gradcore_illegal_parameter_WGT_DEPTH_or_GRAD_DEPTH_above_65536 u_stop ();
-        end
-        if (ADDR_W < 33 || ADDR_W > 48) begin : g_illegal_addr_w
-            gradcore_illegal_parameter_ADDR_W_must_be_33_to_48 u_stop ();
-        end
-    endgenerate
-
+generate if (GRID != 4 && GRID != 8) begin : g_illegal_grid
+    gradcore_illegal_parameter_GRID_must_be_4_or_8 u_stop ();
+end else if (COLS < GRID || COLS > GRID*GRID || (COLS & (COLS-1)) != 0) begin : g_illegal_cols
+    gradcore_illegal_parameter_COLS_must_be_a_power_of_two_from_GRID_to_GRID_squared u_stop ();
+end else if (DW < 8 || DW > 16) begin : g_illegal_dw
+    gradcore_illegal_parameter_DW_must_be_8_to_16 u_stop ();
+end else if (ACC_W < 24 || ACC_W < 2*DW+4 || ACC_W > 48) begin : g_illegal_acc_w
+    gradcore_illegal_parameter_ACC_W_must_be_24_to_48_and_at_least_2_DW_plus_4 u_stop ();
+end else if (MEM_W < 64 || MEM_W > 512 || (MEM_W & (MEM_W-1)) != 0) begin : g_illegal_mem_w
+    gradcore_illegal_parameter_MEM_W_must_be_a_power_of_two_from_64_to_512 u_stop ();
+end else if (ADDR_W < 32 || ADDR_W > 48) begin : g_illegal_addr_w
+    gradcore_illegal_parameter_ADDR_W_must_be_32_to_48 u_stop ();
+end else if (ACT_DEPTH < 64 || ACT_DEPTH > 65536 || (ACT_DEPTH & (ACT_DEPTH-1)) != 0) begin : g_illegal_act_depth
+    gradcore_illegal_parameter_ACT_DEPTH_must_be_a_power_of_two_from_64_to_65536 u_stop ();
+end else if (WGT_DEPTH < 16 || WGT_DEPTH > 65536 || (WGT_DEPTH & (WGT_DEPTH-1)) != 0) begin : g_illegal_wgt_depth
+    gradcore_illegal_parameter_WGT_DEPTH_must_be_a_power_of_two_from_16_to_65536 u_stop ();
+end else if (GRAD_DEPTH < 16 || GRAD_DEPTH > 65536 || (GRAD_DEPTH & (GRAD_DEPTH-1)) != 0) begin : g_illegal_grad_depth
+    gradcore_illegal_parameter_GRAD_DEPTH_must_be_a_power_of_two_from_16_to_65536 u_stop ();
+end else if (GATE_DEPTH < 64 || GATE_DEPTH > 1048576 || (GATE_DEPTH & (GATE_DEPTH-1)) != 0) begin : g_illegal_gate_depth
+    gradcore_illegal_parameter_GATE_DEPTH_must_be_a_power_of_two_from_64_to_1048576 u_stop ();
+end else begin : g_engine     // the rest of the file: nothing is elaborated with an illegal parameter, so nothing else complains
     localparam LANES    = GRID*GRID;
     localparam COLS_LOG = $clog2(COLS);
     localparam ACCESS_W = 142;
     localparam READ     = 7;
-    localparam LOAD     = 0;
-    localparam WLOAD    = 1;
-    localparam COMPUTE  = 2;
-    localparam STORE    = 3;
-    localparam UPDATE   = 4;
+    localparam LOAD = 0, WLOAD = 1, COMPUTE = 2, STORE = 3, UPDATE = 4;
     localparam R        = 5;         // memory readers: fetch, load, wload, update weights, update momentum
     localparam W        = 3;         // memory writers: store, update weights, update momentum
     localparam WINDOWS  = 4;         // DMA windows
@@ -84,24 +83,19 @@ module gc_engine #(
 
     wire [2:0] sts_unused;
     // ---- Memory clients, client n at bit n, flattened buses
-    wire [R-1:0]         rreq_valid, rreq_ready;
+    wire [R-1:0]         rreq_valid, rreq_ready, rdat_valid;
     wire [R*ADDR_W-1:0]  rreq_addr;
     wire [R*8-1:0]       rreq_len;
-    wire [R-1:0]         rdat_valid;
     wire [MEM_W-1:0]     rdat_data;
     wire                 rdat_last;
-    wire [W-1:0]         wreq_valid, wreq_ready;
+    wire [W-1:0]         wreq_valid, wreq_ready, wdat_valid, wdat_ready, wdat_last, wrsp_valid;
     wire [W*ADDR_W-1:0]  wreq_addr;
     wire [W*8-1:0]       wreq_len;
-    wire [W-1:0]         wdat_valid, wdat_ready;
     wire [W*MEM_W-1:0]   wdat_data;
     wire [W*MEM_W/8-1:0] wdat_strb;
-    wire [W-1:0]         wdat_last;
-    wire [W-1:0]         wrsp_valid;
     wire [WINDOWS*(2*ADDR_W-22)-1:0] windows;
     wire [ADDR_W+R+9:0]  fault;
-    wire                 abort;
-    wire                 quiet;
+    wire                 abort, quiet;
     wire [4:0]           moves;
     wire                 core_rst;      // with rst the reset of everything but control
 
@@ -233,21 +227,19 @@ module gc_engine #(
     wire [1:0]          str_rd_ready, str_rd_back, str_rd_back_mark;
 
     genvar i;
-    generate
-        for (i = 0; i < 2; i = i + 1) begin : g_buffer
-            wire is_row = cmp_rd_row_buf == i;
-            gc_shared_buffer #(.GRID(GRID), .DW(DW), .DEPTH(ACT_DEPTH), .COLS(COLS), .COLS_LOG(COLS_LOG), .ACCESS_W(ACCESS_W)) u_shared (
-                .clk(clk), .rst(rst || core_rst),
-                .a_rd_valid(cmp_rd_valid && (is_row || cmp_rd_channel)), .a_rd_access(is_row ? cmp_rd_row : cmp_rd_col),
-                .a_rd_channel(cmp_rd_channel), .a_rd_split(cmp_rd_split), .a_rd_step(cmp_rd_step), .a_rd_channels(is_row ? cmp_rd_row_channels : cmp_rd_col_channels),
-                .b_rd_valid(str_rd_valid && str_rd_buffer == i), .b_rd_ready(str_rd_ready[i]), .b_rd_access(str_rd_access), .b_rd_mark(str_rd_mark),
-                .m_b_valid(str_rd_back[i]), .m_b_mark(str_rd_back_mark[i]), .m_rd_data(rd_data[i]),
-                .a_wr_valid(dst_valid && dst_buf == i), .a_wr_access(dst_access), .a_wr_enable(dst_enable), .a_wr_data(dst_data),
-                .b_wr_valid(load_wr_select[i]), .b_wr_ready(load_wr_ready[i]), .b_wr_access(load_wr_access), .b_wr_data(load_wr_data),
-                .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr[$clog2(ACT_DEPTH)-1:0])
-            );
-        end
-    endgenerate
+    for (i = 0; i < 2; i = i + 1) begin : g_buffer
+        wire is_row = cmp_rd_row_buf == i;
+        gc_shared_buffer #(.GRID(GRID), .DW(DW), .DEPTH(ACT_DEPTH), .COLS(COLS), .COLS_LOG(COLS_LOG), .ACCESS_W(ACCESS_W)) u_shared (
+            .clk(clk), .rst(rst || core_rst),
+            .a_rd_valid(cmp_rd_valid && (is_row || cmp_rd_channel)), .a_rd_access(is_row ? cmp_rd_row : cmp_rd_col),
+            .a_rd_channel(cmp_rd_channel), .a_rd_split(cmp_rd_split), .a_rd_step(cmp_rd_step), .a_rd_channels(is_row ? cmp_rd_row_channels : cmp_rd_col_channels),
+            .b_rd_valid(str_rd_valid && str_rd_buffer == i), .b_rd_ready(str_rd_ready[i]), .b_rd_access(str_rd_access), .b_rd_mark(str_rd_mark),
+            .m_b_valid(str_rd_back[i]), .m_b_mark(str_rd_back_mark[i]), .m_rd_data(rd_data[i]),
+            .a_wr_valid(dst_valid && dst_buf == i), .a_wr_access(dst_access), .a_wr_enable(dst_enable), .a_wr_data(dst_data),
+            .b_wr_valid(load_wr_select[i]), .b_wr_ready(load_wr_ready[i]), .b_wr_access(load_wr_access), .b_wr_data(load_wr_data),
+            .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr[$clog2(ACT_DEPTH)-1:0])
+        );
+    end
 
     gc_shared_buffer #(.GRID(GRID), .DW(1), .DEPTH(GATE_DEPTH), .ADDR_W(20), .COLS(COLS), .COLS_LOG(COLS_LOG), .ACCESS_W(ACCESS_W)) u_gates (
         .clk(clk), .rst(rst || core_rst),
@@ -293,6 +285,7 @@ module gc_engine #(
     assign sts_tag = {instruction[4*1024+21 +: 11], instruction[3*1024+21 +: 11], instruction[2*1024+21 +: 11], instruction[1*1024+21 +: 11], instruction[21 +: 11]};
 
     wire _unused = &{1'b0, sts_unused, load_wr_select[3], grad_addr, upd_grad_addr};
+end endgenerate
 endmodule
 
 `default_nettype wire

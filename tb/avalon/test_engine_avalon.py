@@ -76,4 +76,4 @@ async def register_bytes_are_written_alone(dut):
 
 
 def test_engine_avalon():
-    run("avalon", "gc_engine_avalon", PARAMETERS, sim="verilator")
+    run("avalon", "gc_engine_avalon", PARAMETERS | {"ADDR_W": 33}, sim="verilator")

@@ -78,13 +78,13 @@ async def reset_drops_the_largest_transfer(dut):
         await check(dut, sink, [random_descriptor(beat) for _ in range(3)])
 
 
-@pytest.mark.parametrize("addr_w, mem_w, max_burst", [(40, 64, 256), (48, 128, 16), (40, 512, 64), (33, 128, 1), (64, 512, 256)])
+@pytest.mark.parametrize("addr_w, mem_w, max_burst", [(40, 64, 256), (48, 128, 16), (40, 512, 64), (32, 128, 1), (64, 512, 256)])
 def test_dma_bursts(addr_w, mem_w, max_burst):
     run("dma", "gc_dma_bursts", {"ADDR_W": addr_w, "MEM_W": mem_w, "MAX_BURST": max_burst})
 
 
 @pytest.mark.parametrize("bad, reason", [({"MAX_BURST": 0}, "MAX_BURST_"), ({"MAX_BURST": 48}, "MAX_BURST_"), ({"MAX_BURST": 512}, "MAX_BURST_"),
-                                         ({"ADDR_W": 32}, "ADDR_W_"), ({"ADDR_W": 65}, "ADDR_W_"), ({"MEM_W": 32}, "MEM_W_"),
+                                         ({"ADDR_W": 31}, "ADDR_W_"), ({"ADDR_W": 65}, "ADDR_W_"), ({"MEM_W": 32}, "MEM_W_"),
                                          ({"MEM_W": 96}, "MEM_W_"), ({"MEM_W": 1024}, "MEM_W_")])
 def test_refuses(bad, reason):
     expect_elaboration_error("dma", "gc_dma_bursts", bad, reason)

@@ -126,13 +126,13 @@ async def reset_in_mid_transfer(dut):
             await writer.write(random_descriptor(writer.beat, 30))
 
 
-@pytest.mark.parametrize("addr_w, mem_w, depth, max_burst", [(40, 64, 64, 32), (40, 512, 32, 32), (33, 128, 16, 1), (48, 512, 512, 256)])
+@pytest.mark.parametrize("addr_w, mem_w, depth, max_burst", [(40, 64, 64, 32), (40, 512, 32, 32), (32, 128, 16, 1), (48, 512, 512, 256)])
 def test_dma_writer(addr_w, mem_w, depth, max_burst):
     run("dma", "gc_dma_writer", {"ADDR_W": addr_w, "MEM_W": mem_w, "DEPTH": depth, "MAX_BURST": max_burst})
 
 
 @pytest.mark.parametrize("bad, reason", [({"MAX_BURST": 64, "DEPTH": 32}, "MAX_BURST_above_DEPTH"), ({"DEPTH": 96}, "DEPTH_"),
-                                         ({"DEPTH": 65536}, "DEPTH_above"), ({"MAX_BURST": 3}, "MAX_BURST_must"), ({"ADDR_W": 32}, "ADDR_W_"),
+                                         ({"DEPTH": 65536}, "DEPTH_above"), ({"MAX_BURST": 3}, "MAX_BURST_must"), ({"ADDR_W": 31}, "ADDR_W_"),
                                          ({"MEM_W": 1024}, "MEM_W_")])
 def test_refuses(bad, reason):
     expect_elaboration_error("dma", "gc_dma_writer", bad, reason)

@@ -159,6 +159,6 @@ async def a_reset_ends_an_error(dut):
     assert not (dut.m_abort.value or dut.sts_running.value or dut.core_rst.value or dut.sts_code.value)
 
 
-@pytest.mark.parametrize("width", [33, 48])
+@pytest.mark.parametrize("width", [32, 48])
 def test_supervisor(width):
     run("engine", "gc_supervisor", {"ADDR_W": width})

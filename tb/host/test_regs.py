@@ -67,9 +67,13 @@ def test_pages(out):
 def test_parameter_and_refusals(tmp_path):
     done = gradcore("regs", "--out", tmp_path, "--addr-w", 33)
     assert done.returncode == 0 and re.search(r"GC_PROG_BASE_HIGH +0x1u ", (tmp_path / "gradcore_regs.h").read_text())
+    done = gradcore("regs", "--out", tmp_path, "--addr-w", 32)
+    header = (tmp_path / "gradcore_regs.h").read_text()
+    assert done.returncode == 0 and "_HIGH" not in header and "GC_REG_PROG_BASE" in header, "no high words"
     (tmp_path / "file").touch()
     refused(gradcore("regs", "--out", tmp_path / "file"), "--out", "file")
-    refused(gradcore("regs", "--out", tmp_path, "--addr-w", 32), "--addr-w")
+    for width in (31, 49):
+        refused(gradcore("regs", "--out", tmp_path, "--addr-w", width), "--addr-w")
 
 
 def test_without_peakrdl():

@@ -23,9 +23,9 @@ from gradcore.reference import ReferenceTrainer
 CONFIG = EngineConfig(grid=4, cols=4, mem_bytes=16, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=256)
 NETWORK = Network("tiny", (2, 5, 5), (Conv(5, (3, 3), (1, 1), pool=2), Dense(3)), minibatch=3)
 PROGRAM, IMAGES, TARGETS, SIZE = 0x8000, 0x10000, 0x14000, 1 << 17
-PARAMETERS = {"GRID": 4, "COLS": 4, "MEM_W": 128, "ADDR_W": 40, "ACT_DEPTH": 256, "WGT_DEPTH": 256, "GRAD_DEPTH": 256, "GATE_DEPTH": 256}
+PARAMETERS = {"GRID": 4, "COLS": 4, "MEM_W": 128, "ADDR_W": 32, "ACT_DEPTH": 256, "WGT_DEPTH": 256, "GRAD_DEPTH": 256, "GATE_DEPTH": 256}
 
-SMALLEST = {"GRID": 4, "COLS": 4, "DW": 8, "ACC_W": 24, "MEM_W": 64, "ADDR_W": 33, "ACT_DEPTH": 64, "WGT_DEPTH": 16, "GRAD_DEPTH": 16, "GATE_DEPTH": 64}
+SMALLEST = {"GRID": 4, "COLS": 4, "DW": 8, "ACC_W": 24, "MEM_W": 64, "ADDR_W": 32, "ACT_DEPTH": 64, "WGT_DEPTH": 16, "GRAD_DEPTH": 16, "GATE_DEPTH": 64}
 
 
 def program_registers():

