@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data sets as arrays: the handwritten digits of scikit-learn, .npz, CIFAR-10 and MNIST files, and their way into the input format."""
+"""Data sets as arrays: the handwritten digits of scikit-learn, .npz, CIFAR-10 and MNIST files, and their way into the
+input format."""
 
 import hashlib
 import zipfile
@@ -40,7 +41,8 @@ class Dataset:
 
 
 def load(source) -> Dataset:
-    """The data set `digits`, the .npz file of that path, or the folder with CIFAR-10 or MNIST files. Raises DataError."""
+    """The data set `digits`, the .npz file of that path, or the folder with CIFAR-10 or MNIST files. Raises
+    DataError."""
     if Path(source).is_dir():
         try:
             arrays = load_folder(source)
@@ -51,7 +53,8 @@ def load(source) -> Dataset:
 
 
 def load_digits(train: int = 1440, seed: int = 2019) -> Dataset:
-    """The 1797 handwritten digits of scikit-learn, 8x8 pixels of 0..1, `train` of them for training; the split is fixed by `seed`.
+    """The 1797 handwritten digits of scikit-learn, 8x8 pixels of 0..1, `train` of them for training; the split is fixed
+    by `seed`.
 
     Raises DataError when scikit-learn is not installed.
     """
@@ -83,7 +86,8 @@ def load_npz(file) -> Dataset:
 
 
 def load_images(file) -> np.ndarray:
-    """Real images (N, C, H, W) of a .npz file: its array `images`, else `x_test`; as in `load_npz`. Raises DataError."""
+    """Real images (N, C, H, W) of a .npz file: its array `images`, else `x_test`; as in `load_npz`. Raises
+    DataError."""
     arrays = _arrays(file, ("images",), ("x_test",))
     key, = arrays
     return _images(file, key, arrays[key])
@@ -116,7 +120,8 @@ def quantize_input(x, network: Network) -> np.ndarray:
 
 
 def batches(count: int, minibatch: int, seed: int, epoch: int) -> list:
-    """Index arrays of the whole minibatches of an epoch, in an order that `seed` and `epoch` (from 0) fix; what is left over is dropped."""
+    """Index arrays of the whole minibatches of an epoch, in an order that `seed` and `epoch` (from 0) fix; what is left
+    over is dropped."""
     order = np.random.Generator(np.random.PCG64([seed, epoch])).permutation(count)
     return [order[n:n + minibatch] for n in range(0, count - minibatch + 1, minibatch)]
 
