@@ -44,6 +44,8 @@ def run(arguments=None):
         return _end(f"failed: {error}", error, MISMATCH)
     except (ToolMissing, BuildFailed) as error:
         return _end(f"error: {error}", error, MISSING)
+    except ModuleNotFoundError as error:
+        return _end(f"error: {error.name} is not installed: pip install {error.name}", error, MISSING)
     except OSError as error:
         return _end(f"error: {error.filename or 'standard output'}: {error.strerror}", error, USER)
 

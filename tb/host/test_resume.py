@@ -15,10 +15,7 @@ import numpy as np
 import pytest
 
 from gradcore import cli, run_folder
-from tb.support.kills import NET, ROOT, Kills, default_signals, start
-
-
-ENVIRONMENT = dict(os.environ, PYTHONPATH=str(ROOT / "model"), NO_COLOR="", OPENBLAS_NUM_THREADS="1")
+from tb.support.kills import ENVIRONMENT, NET, Kills, default_signals, start
 
 
 @pytest.fixture(scope="module")
@@ -186,6 +183,15 @@ def test_another_engine_is_refused(kills, tmp_path, capsys, monkeypatch):
     other = property(lambda self: "other", lambda self, value: None)
     monkeypatch.setattr(EngineSession, "engine_sha256", other, raising=False)
     refused(capsys, *command, "--epochs", 2, "--resume", names=["engine_sha256"])
+
+
+def test_a_missing_package_at_the_end_loses_nothing(kills, tmp_path, capsys, monkeypatch):
+    command = [str(argument) for argument in [*kills.command, "--out", tmp_path / "run"]]
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "matplotlib", None)
+        assert cli.run(command) == 3
+    assert "matplotlib is not installed" in capsys.readouterr().err and not (tmp_path / "run" / "report.json").exists()
+    assert cli.run(command) == 0 and kills.results(tmp_path / "run") == kills.expected
 
 
 def test_what_is_no_run_is_named(kills, run, capsys, tmp_path):

@@ -32,6 +32,8 @@ pool = 2
 type = "dense"
 maps = 3
 """
+# As a user's shell has it: an output that is not a terminal is buffered.
+ENVIRONMENT = dict(os.environ, PYTHONPATH=str(ROOT / "model"), NO_COLOR="", OPENBLAS_NUM_THREADS="1", PYTHONUNBUFFERED="")
 TIMES = ("seconds", "run")      # what two reports of the same training differ in
 
 
@@ -43,9 +45,8 @@ def default_signals():
 
 def start(*arguments, **options):
     """The command in a process of its own."""
-    environment = dict(os.environ, PYTHONPATH=str(ROOT / "model"), NO_COLOR="", OPENBLAS_NUM_THREADS="1")
     return subprocess.Popen([sys.executable, "-m", "gradcore", *map(str, arguments)], stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, env=environment, preexec_fn=default_signals, **options)  # fmt: skip
+                            stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, preexec_fn=default_signals, **options)  # fmt: skip
 
 
 class Wrong(Exception):
