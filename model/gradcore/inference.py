@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trained network at work: outputs of a weights.npz, a checkpoint or a run folder on any back end, and what follows from them."""
+"""A trained network at work: outputs of a weights.npz, a checkpoint or a run folder on any back end, and what follows
+from them."""
 
 import csv
 import io
@@ -19,7 +20,8 @@ FORMATS = (".npz", ".csv")
 
 
 def load_model(path) -> Model:
-    """The model of a file; of a run folder its weights.npz, before the end of the run its checkpoint. Raises FileError."""
+    """The model of a file; of a run folder its weights.npz, before the end of the run its checkpoint. Raises
+    FileError."""
     path = Path(path)
     if not path.is_dir():
         return model_file.read(path)
@@ -32,12 +34,14 @@ def load_model(path) -> Model:
 
 
 def load_images(source) -> np.ndarray:
-    """Real images (N, C, H, W): the array `images` of a .npz file, else the test images of a data set. Raises DataError."""
+    """Real images (N, C, H, W): the array `images` of a .npz file, else the test images of a data set. Raises
+    DataError."""
     return datasets.load_images(source) if Path(source).suffix == ".npz" else datasets.load(source).x_test
 
 
 def outputs(model: Model, images, backend, config, memory, say=print) -> np.ndarray:
-    """Integers (N, classes) in the last layer's format, those of the training's own evaluation. Raises DataError, CompileError, EngineError."""
+    """Integers (N, classes) in the last layer's format, those of the training's own evaluation. Raises DataError,
+    CompileError, EngineError."""
     network = model.network
     if images.shape[1:] != network.shape:
         raise DataError("images", "", f"are of shape {images.shape[1:]} where the network reads {network.shape}")
@@ -52,7 +56,8 @@ def outputs(model: Model, images, backend, config, memory, say=print) -> np.ndar
 def predictions(model: Model, found) -> dict:
     """classes (N,), scores (N, classes) as real numbers and outputs, the same as integers."""
     last = model.network.parameters[-1]
-    return {"classes": found.argmax(axis=1), "scores": dequantize(found, Format(model.network.data_width, last.fo)), "outputs": found}
+    scores = dequantize(found, Format(model.network.data_width, last.fo))
+    return {"classes": found.argmax(axis=1), "scores": scores, "outputs": found}
 
 
 def write_predictions(path, found: dict) -> None:
@@ -64,6 +69,7 @@ def write_predictions(path, found: dict) -> None:
         text = io.TextIOWrapper(buffer, encoding="ascii", newline="", write_through=True)
         rows = csv.writer(text, lineterminator="\n")
         rows.writerow(["image", "class", *(f"score_{k}" for k in range(found["scores"].shape[1]))])
-        rows.writerows([n, int(k), *map(float, scores)] for n, (k, scores) in enumerate(zip(found["classes"], found["scores"])))
+        for number, (label, scores) in enumerate(zip(found["classes"], found["scores"])):
+            rows.writerow([number, int(label), *map(float, scores)])
         text.detach()
     write_bytes(path, buffer.getvalue())

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SIGINT, SIGTERM and SIGHUP: the first one raises `Interrupted` in the main thread, the second one ends the program at once."""
+"""SIGINT, SIGTERM and SIGHUP: the first one raises `Interrupted` in the main thread, the second one ends the program at
+once."""
 
 import os
 import signal
@@ -21,7 +22,8 @@ class Interrupted(BaseException):
 
 
 def install() -> None:
-    """Catch the signals from now on, except those that the caller has switched off (nohup). Until `begin` the first one ends the program."""
+    """Catch the signals from now on, except those that the caller has switched off (nohup). Until `begin` the first one
+    ends the program."""
     for number in CAUGHT:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _handle)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""weights.npz and what a checkpoint shares with it: a network, its number formats and its weights, enough to go on without anything else."""
+"""weights.npz and what a checkpoint shares with it: a network, its number formats and its weights, enough to go on
+without anything else."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,8 +18,8 @@ WEIGHTS, CHECKPOINT, VERSION = "gradcore weights", "gradcore checkpoint", 1
 
 @dataclass(frozen=True)
 class Model:
-    """A network in training or after it: text of its net.toml, seed of the training, engine (fields of `EngineConfig`) and data it was trained
-    with, state as `ReferenceTrainer.weights`."""
+    """A network in training or after it: text of its net.toml, seed of the training, engine (fields of `EngineConfig`)
+    and data it was trained with, state as `ReferenceTrainer.weights`."""
 
     text: str
     seed: int
@@ -44,8 +45,8 @@ def read(path) -> Model:
 def header(kind: str, model: Model) -> dict:
     """Header of the archive of a model."""
     net = model.network
-    return {"kind": kind, "version": VERSION, "network": model.text, "data_width": net.data_width, "frac": fractions(net), "seed": model.seed,
-            "engine": model.engine, "data": model.data}
+    return {"kind": kind, "version": VERSION, "network": model.text, "data_width": net.data_width, "frac": fractions(net),
+            "seed": model.seed, "engine": model.engine, "data": model.data}
 
 
 def model_of(path, header: dict, arrays: dict) -> Model:
@@ -70,21 +71,25 @@ def fractions(net: Network) -> dict:
     found = {"input": net.input_frac}
     for p in net.parameters:
         bias = p.bias_update.frac_v if p.bias_update else p.weight_update.frac_v
-        values = {"weight": p.fw, "bias": p.fb, "momentum": p.weight_update.frac_v, "bias_momentum": bias, "output": p.fo}
+        values = {"weight": p.fw, "bias": p.fb, "momentum": p.weight_update.frac_v, "bias_momentum": bias}
+        values["output"] = p.fo
         found |= {f"{p.name}.{key}": value for key, value in values.items()}
     return found
 
 
 def tensors(net: Network, state: list, prefix: str = "", dtype=np.int16) -> dict:
     """Arrays of a state by the name <layer>.<tensor>."""
-    return {f"{prefix}{p.name}.{key}": np.asarray(layer[key], dtype) for p, layer in zip(net.parameters, state, strict=True) for key in STATE}
+    pairs = zip(net.parameters, state, strict=True)
+    return {f"{prefix}{p.name}.{key}": np.asarray(layer[key], dtype) for p, layer in pairs for key in STATE}
 
 
 def state_of(path, net: Network, arrays: dict, prefix: str = "", dtype=np.int16) -> list:
-    """The opposite of `tensors`, integers as int64. Raises FileError with `path` and the tensor that is missing or of another form."""
+    """The opposite of `tensors`, integers as int64. Raises FileError with `path` and the tensor that is missing or of
+    another form."""
     state = []
     for p in net.parameters:
-        shapes = {"weight": p.weight_shape, "bias": p.weight_shape[:1], "momentum": p.weight_shape, "bias_momentum": p.weight_shape[:1]}
+        shapes = {"weight": p.weight_shape, "bias": p.weight_shape[:1]}
+        shapes |= {"momentum": shapes["weight"], "bias_momentum": shapes["bias"]}
         state.append({})
         for key in STATE:
             name = f"{prefix}{p.name}.{key}"

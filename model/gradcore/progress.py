@@ -48,9 +48,10 @@ class Comparison:
 class Progress:
     """Counts and sums of a training, and after `kept` its states.
 
-    epoch: whole epochs, each with an entry in `history`; minibatch, images, loss (integer), float32_loss: of the epoch that has begun;
-    iteration: minibatches in all; trained: images in all; counters: sums over all minibatches. state, reference, float32: per layer a dict as
-    `ReferenceTrainer.weights` has it, of the session and of the two trainers beside it (None without them); events: the recorded minibatch.
+    epoch: whole epochs, each with an entry in `history`; minibatch, images, loss (integer), float32_loss: of the epoch
+    that has begun; iteration: minibatches in all; trained: images in all; counters: sums over all minibatches. state,
+    reference, float32: per layer a dict as `ReferenceTrainer.weights` has it, of the session and of the two trainers
+    beside it (None without them); events: the recorded minibatch.
     """
 
     epoch: int = 0
@@ -73,11 +74,13 @@ class Progress:
     def kept(self, **now) -> "Progress":
         """A copy that further training does not change, with the fields `now`."""
         compared = replace(self.comparison, places=dict(self.comparison.places))
-        return replace(self, **{"counters": dict(self.counters), "comparison": compared, "history": list(self.history)} | now)
+        now = {"counters": dict(self.counters), "comparison": compared, "history": list(self.history)} | now
+        return replace(self, **now)
 
     def plain(self) -> dict:
         """Everything but the arrays, for JSON."""
-        return {item.name: getattr(self, item.name) for item in fields(self) if item.name not in ARRAYS} | {"comparison": asdict(self.comparison)}
+        found = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in ARRAYS}
+        return found | {"comparison": asdict(self.comparison)}
 
     @classmethod
     def from_plain(cls, plain: dict, **arrays) -> "Progress":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The register map, rtl/engine/gradcore_regs.rdl, elaborated and written in other formats. Needs PeakRDL; nothing else here needs this module."""
+"""The register map, rtl/engine/gradcore_regs.rdl, elaborated and written in other formats. Needs PeakRDL; nothing else
+here needs this module."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,8 +25,8 @@ def elaborate(**parameters):
 
 
 def write_all(top, out: Path) -> list:
-    """C header, IP-XACT, HTML pages and a Python package in the folder `out`; returns their paths. All are made elsewhere first: what fails
-    leaves the old ones. Raises FileError."""
+    """C header, IP-XACT, HTML pages and a Python package in the folder `out`; returns their paths. All are made
+    elsewhere first: what fails leaves the old ones. Raises FileError."""
     names = f"{SOURCE.stem}.h", f"{SOURCE.stem}.xml", "html", SOURCE.stem
     make_folder(out)
     try:

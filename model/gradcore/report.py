@@ -28,7 +28,8 @@ def unaccounted(causes, cycles):
 
 
 def event_names(events, ops):
-    """What each recorded event did, from the operations of its program: engines run their instructions in order, and tags tell where."""
+    """What each recorded event did, from the operations of its program: engines run their instructions in order, and
+    tags tell where."""
     queues = [[op for op in ops if op.engine == engine] for engine in range(len(ENGINES))]
     names = []
     for event in events:
@@ -40,7 +41,8 @@ def event_names(events, ops):
 
 
 def chrome_trace(events, names, run=None):
-    """Trace of the recorded events of a run for Perfetto or chrome://tracing; one microsecond there is one cycle here."""
+    """Trace of the recorded events of a run for Perfetto or chrome://tracing; one microsecond there is one cycle
+    here."""
     trace = [{"name": "process_name", "ph": "M", "pid": 1, "tid": 0, "args": {"name": "gradcore"}}]
     for tid, engine in enumerate(ENGINES):
         trace.append({"name": "thread_name", "ph": "M", "pid": 1, "tid": tid, "args": {"name": engine}})
@@ -168,8 +170,8 @@ def tables(found):
 
 
 def write_run(folder, found, model, recorded=None):
-    """Write the results of a run: weights.npz of the `Model`, loss.png, of a simulated run timeline.png and trace.json, and report.json, which
-    says that the others are complete. Raises FileError."""
+    """Write the results of a run: weights.npz of the `Model`, loss.png, of a simulated run timeline.png and trace.json,
+    and report.json, which says that the others are complete. Raises FileError."""
     model_file.write(folder / "weights.npz", model)
     loss_picture(folder / "loss.png", found["history"])
     if recorded:
@@ -180,7 +182,8 @@ def write_run(folder, found, model, recorded=None):
 
 
 def write_bench(folder, found, events, ops):
-    """Write the results of a benchmark: trace.json, timeline.png, roofline.png and, last, report.json. Raises FileError."""
+    """Write the results of a benchmark: trace.json, timeline.png, roofline.png and, last, report.json. Raises
+    FileError."""
     write_trace(folder / "trace.json", events, event_names(events, ops))
     timeline_picture(folder / "timeline.png", events, f"{found['network']}, one minibatch of {found['minibatch']}")
     roofline_picture(folder / "roofline.png", found)
@@ -188,7 +191,8 @@ def write_bench(folder, found, events, ops):
 
 
 def roofline_picture(path, found):
-    """Multiply-accumulates per cycle over multiply-accumulates per DRAM byte, under the array's and the memory's limit."""
+    """Multiply-accumulates per cycle over multiply-accumulates per DRAM byte, under the array's and the memory's
+    limit."""
     plt = _pyplot()
     peak, rate = found["engine"]["grid"] ** 2 * found["engine"]["cols"], found["memory"]["bytes_per_cycle"]
     figure, axis = plt.subplots(figsize=(6, 4), layout="constrained")
@@ -243,5 +247,6 @@ def weights_table(path):
     model, rows = model_file.read(path), []
     fractions = model_file.fractions(model.network)
     for name, x in model_file.tensors(model.network, model.state).items():
-        rows.append({"tensor": name, "shape": "x".join(map(str, x.shape)), "frac": fractions[name], "min": int(x.min()), "max": int(x.max()), "zero": int((x == 0).sum())})
+        rows.append({"tensor": name, "shape": "x".join(map(str, x.shape)), "frac": fractions[name], "min": int(x.min()),
+                     "max": int(x.max()), "zero": int((x == 0).sum())})  # fmt: skip
     return rows

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One training run: the session under test beside the reference and the float trainer, compared word by word, and its report."""
+"""One training run: the session under test beside the reference and the float trainer, compared word by word, and its
+report."""
 
 import hashlib
 import platform
@@ -24,8 +25,8 @@ CHECKS = ("epoch", "step", "none")
 
 @dataclass(frozen=True)
 class Options:
-    """How to train: number of epochs, seed of weights, order and roundings, when to compare, whether to train in floating point beside it,
-    minutes between checkpoints."""
+    """How to train: number of epochs, seed of weights, order and roundings, when to compare, whether to train in
+    floating point beside it, minutes between checkpoints."""
 
     epochs: int = 10
     seed: int = 1
@@ -42,7 +43,8 @@ def epoch_batches(count, minibatch, seed, epoch):
 
 
 def weights_sha256(state):
-    """Hash of a state: every word as 32-bit little-endian, layer by layer, in the order weight, bias, momentum, bias_momentum."""
+    """Hash of a state: every word as 32-bit little-endian, layer by layer, in the order weight, bias, momentum,
+    bias_momentum."""
     digest = hashlib.sha256()
     for layer in state:
         for key in STATE:
@@ -71,18 +73,24 @@ def versions():
 
 
 def train(network, data, session, options, progress=None, begin=None, save=None):
-    """Train and compare. `progress` is called with a dict after every minibatch (key `images`) and every epoch (all keys).
+    """Train and compare. `progress` is called with a dict after every minibatch (key `images`) and every epoch (all
+    keys).
 
-    `begin`: a `Progress` to continue from. `save` is called with a `Progress` before the first minibatch, after every epoch, every
-    `options.minutes`, and with the last complete minibatch when an exception (an engine error, `Interrupted`) ends the training; it may
-    keep it. Returns (report as a dict, final state, what `session.recorded` gave or None).
+    `begin`: a `Progress` to continue from. `save` is called with a `Progress` before the first minibatch, after every
+    epoch, every `options.minutes`, and with the last complete minibatch when an exception (an engine error,
+    `Interrupted`) ends the training; it may keep it. Returns (report as a dict, final state, what `session.recorded`
+    gave or None).
     """
-    return _Run(network, data, session, options, progress or (lambda entry: None), begin, save or (lambda done: None)).train()
+    def nothing(_):
+        pass
+
+    return _Run(network, data, session, options, progress or nothing, begin, save or nothing).train()
 
 
 class _Run:
     def __init__(self, network, data, session, options, progress, begin, save):
-        self.network, self.data, self.session, self.options, self.progress, self.save = network, data, session, options, progress, save
+        self.network, self.data, self.session = network, data, session
+        self.options, self.progress, self.save = options, progress, save
         self.x_train, self.x_test = quantize_input(data.x_train, network), quantize_input(data.x_test, network)
         self.checking = options.check != "none"
         self.reference = ReferenceTrainer(network, options.seed) if self.checking else None
@@ -107,7 +115,7 @@ class _Run:
         beside = ThreadPoolExecutor(1)
         try:
             # Everything after the first difference differs.
-            while self.now.epoch < self.options.epochs and not (self.checking and self.now.history and not self.now.comparison.equal):
+            while self.now.epoch < self.options.epochs and not (self.now.history and self._differs()):
                 self._epoch(beside)
         except FileError:
             raise
@@ -116,8 +124,12 @@ class _Run:
                 self._save()
             raise
         finally:
-            beside.shutdown(wait=False, cancel_futures=True)    # after an exception it may still be at a long evaluation
+            # After an exception it may still be at a long evaluation.
+            beside.shutdown(wait=False, cancel_futures=True)
         return self._report(), self.done.state, self._recorded()
+
+    def _differs(self):
+        return self.checking and not self.now.comparison.equal
 
     def _complete(self, state):
         """A minibatch or an epoch is complete: keep it. An exception anywhere leaves this or the one before."""

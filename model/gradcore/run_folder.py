@@ -10,7 +10,8 @@ from gradcore.checkpoint import Checkpoint
 from gradcore.files import FileError
 
 CHECKPOINT, PREVIOUS, REPORT = "checkpoint.npz", "checkpoint.previous.npz", "report.json"
-RESULTS = (REPORT, "weights.npz", "loss.png", "timeline.png", "trace.json", "roofline.png")     # of a training or a benchmark
+# of a training or a benchmark
+RESULTS = (REPORT, "weights.npz", "loss.png", "timeline.png", "trace.json", "roofline.png")
 LOCK = ".lock"
 
 

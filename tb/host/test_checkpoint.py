@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoints and weights: nothing is lost on the way through the file, no changed bit passes, a resumed training ends as an undisturbed one."""
+"""Checkpoints and weights: nothing is lost on the way through the file, no changed bit passes, a resumed training ends
+as an undisturbed one."""
 
 import json
 import os
@@ -18,6 +19,7 @@ from gradcore.progress import Progress
 from gradcore.reference import STATE
 from gradcore.run_folder import CHECKPOINT, PREVIOUS, RunFolder
 from gradcore.session import open_session
+from gradcore.sim.backend import Memory
 from tb.support.sim import ENGINES
 
 NET = """
@@ -59,7 +61,8 @@ def train(backend, check="epoch", begin=None, save=None, epochs=2):
 
 def same(ours, theirs):
     """Do two states, or lists of arrays, hold the same bits?"""
-    return all(mine[key].dtype == other[key].dtype and (mine[key] == other[key]).all() for mine, other in zip(ours, theirs, strict=True) for key in STATE)
+    pairs = [(mine[key], other[key]) for mine, other in zip(ours, theirs, strict=True) for key in STATE]
+    return all(mine.dtype == other.dtype and (mine == other).all() for mine, other in pairs)
 
 
 @pytest.fixture(scope="module")
@@ -71,12 +74,15 @@ def saved(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("backend, check", [("reference", "none"), ("machine", "step"), ("machine", "epoch"), ("sim", "epoch")])
+RESUMED = [("reference", "none"), ("machine", "step"), ("machine", "epoch"), ("sim", "epoch")]
+
+
+@pytest.mark.parametrize("backend, check", RESUMED)
 def test_resumed_after_any_minibatch_it_ends_the_same(tmp_path, backend, check):
     moments = []
     undisturbed = train(backend, check, save=moments.append)
-    assert [(m.epoch, m.minibatch, m.iteration) for m in moments] == [(0, 0, 0), (0, 1, 1), (0, 2, 2), (0, 3, 3), (1, 0, 3),
-                                                                      (1, 1, 4), (1, 2, 5), (1, 3, 6), (2, 0, 6)]  # fmt: skip
+    expected = [(0, 0, 0), (0, 1, 1), (0, 2, 2), (0, 3, 3), (1, 0, 3), (1, 1, 4), (1, 2, 5), (1, 3, 6), (2, 0, 6)]
+    assert [(m.epoch, m.minibatch, m.iteration) for m in moments] == expected
     for moment in moments if backend == "reference" else moments[1::2] if check == "epoch" else moments[::4]:
         checkpoint.write(tmp_path / "file", FIRST.at(moment))
         found = checkpoint.read(tmp_path / "file")
@@ -118,7 +124,8 @@ def test_an_exception_anywhere_leaves_the_last_complete_minibatch(monkeypatch, e
     monkeypatch.setattr(session, place, failing)
     with pytest.raises(error):
         run.train(NETWORK, DATA, session, run.Options(2, 5), save=moments.append)
-    assert moments[-1].iteration == {"step": 4, "outputs": 6, "weights": 3}[place] and len(moments) == (3 if place != "weights" else 2)
+    assert moments[-1].iteration == {"step": 4, "outputs": 6, "weights": 3}[place]
+    assert len(moments) == (3 if place != "weights" else 2)
     resumed = train("machine", begin=moments[-1])
     assert resumed[0] == undisturbed[0] and same(resumed[1], undisturbed[1])
 
@@ -134,8 +141,8 @@ def test_time_between_checkpoints(monkeypatch):
 
 def test_every_flipped_bit_is_refused(tmp_path, saved):
     data, rng, names = saved.read_bytes(), np.random.default_rng(3), set()
-    places = {0, 8 * len(data) - 1, *(8 * len(data) - n for n in range(1, 200)), *rng.integers(0, 8 * len(data), 500).tolist()}
-    for place in places:
+    bits = 8 * len(data)
+    for place in {0, *(bits - n for n in range(1, 200)), *rng.integers(0, bits, 500).tolist()}:
         broken = bytearray(data)
         broken[place // 8] ^= 1 << place % 8
         (tmp_path / CHECKPOINT).write_bytes(broken)
@@ -155,7 +162,8 @@ def test_a_cut_file_is_refused(tmp_path, saved, size):
 def test_numpy_reads_it_without_pickle(saved):
     with np.load(saved, allow_pickle=False) as found:
         header = json.loads(str(found["header"]))
-        assert header["network"] == NET and header["frac"]["fürst.weight"] == 13 and found["fc1.weight"].dtype == np.int16
+        assert header["network"] == NET and header["frac"]["fürst.weight"] == 13
+        assert found["fc1.weight"].dtype == np.int16
         assert header["progress"]["iteration"] == 2
 
 
@@ -170,9 +178,11 @@ def changed(path, target, change, arrays=lambda found: found):
 
 
 @pytest.mark.parametrize("change, text", [
-    (lambda h: h.update(version=2), "version 2, this program reads 1"), (lambda h: h.update(kind="gradcore weights"), "not gradcore checkpoint"),
-    (lambda h: h["frac"].update({"fc1.weight": 3}), "fc1.weight: has 3 bits, by its network 13"), (lambda h: h.update(data_width=12), "data_width"),
-    (lambda h: h.update(network="name = 3"), "network: net.toml"), (lambda h: h.pop("seed"), "header: .*seed"), (lambda h: h.pop("progress"), "header: .*progress"),
+    (lambda h: h.update(version=2), "version 2, this program reads 1"),
+    (lambda h: h.update(kind="gradcore weights"), "not gradcore checkpoint"),
+    (lambda h: h["frac"].update({"fc1.weight": 3}), "fc1.weight: has 3 bits, by its network 13"),
+    (lambda h: h.update(data_width=12), "data_width"), (lambda h: h.update(network="name = 3"), "network: net.toml"),
+    (lambda h: h.pop("seed"), "header: .*seed"), (lambda h: h.pop("progress"), "header: .*progress"),
     (lambda h: h["progress"].update(more=1), "header: .*more"),
 ])  # fmt: skip
 def test_what_does_not_belong_together_is_refused(tmp_path, saved, change, text):
@@ -185,8 +195,10 @@ def test_wrong_tensors_are_named(tmp_path, saved):
     def without(found):
         return {name: x for name, x in found.items() if name != "reference:fc1.bias"}
 
-    for arrays, text in ((without, "reference:fc1.bias: is missing"), (lambda found: found | {"fc1.bias": np.zeros(4, np.int16)}, "fc1.bias: int16 of shape"),
-                         (lambda found: found | {"fc1.bias": np.zeros(3)}, "fc1.bias: float64 of shape")):
+    for arrays, text in (
+        (without, "reference:fc1.bias: is missing"), (lambda found: found | {"fc1.bias": np.zeros(3)}, "fc1.bias: float64 of shape"),
+        (lambda found: found | {"fc1.bias": np.zeros(4, np.int16)}, "fc1.bias: int16 of shape"),
+    ):  # fmt: skip
         with pytest.raises(FileError, match=text):
             checkpoint.read(changed(saved, tmp_path / "file.npz", lambda header: None, arrays))
 
@@ -209,22 +221,17 @@ def test_evaluation_is_that_of_the_training(tmp_path):
         folder.save(FIRST.at(moments[-1]))
     for path in (tmp_path / "weights.npz", tmp_path / "run", tmp_path / "run" / CHECKPOINT):
         for backend in ("reference", "machine", "sim"):
-            found = inference.outputs(inference.load_model(path), DATA.x_test, backend, CONFIG, inference_memory())
+            found = inference.outputs(inference.load_model(path), DATA.x_test, backend, CONFIG, Memory())
             assert (found == outputs[-1]).all()
     table = inference.predictions(inference.load_model(path), outputs[-1])
-    assert (table["scores"] * 2.0 ** NETWORK.parameters[-1].fo == outputs[-1]).all() and (table["classes"] == outputs[-1].argmax(axis=1)).all()
+    assert (table["scores"] * 2.0 ** NETWORK.parameters[-1].fo == outputs[-1]).all()
+    assert (table["classes"] == outputs[-1].argmax(axis=1)).all()
     inference.write_predictions(tmp_path / "p.npz", table)
     inference.write_predictions(tmp_path / "p.csv", table)
     with np.load(tmp_path / "p.npz") as read:
         assert all((read[key] == table[key]).all() for key in table)
     rows = np.loadtxt(tmp_path / "p.csv", delimiter=",", skiprows=1)
-    assert (rows[:, 1] == table["classes"]).all() and (rows[:, 2:] == table["scores"]).all() and (rows[:, 0] == range(9)).all()
-
-
-def inference_memory():
-    from gradcore.sim.backend import Memory
-
-    return Memory()
+    assert (rows[:, 0] == range(9)).all() and (rows[:, 1] == table["classes"]).all() and (rows[:, 2:] == table["scores"]).all()
 
 
 def test_data_have_one_hash():
@@ -290,8 +297,9 @@ class Killed(BaseException):
 
 def test_a_new_run_never_mixes_with_the_old_one(tmp_path, monkeypatch):
     """Killed before each call that changes the folder: what is left is of one run, and can be resumed or replaced."""
-    old, new = (Checkpoint(replace(MODEL, text=text), {"run": name}, Progress()).at(moments_of(1)[0]) for name, text in (("old", NET), ("new", NET + "\n")))
-    real, seen = {name: getattr(os, name) for name in ("replace", "unlink")}, set()
+    old, new = (Checkpoint(replace(MODEL, text=text), {"run": name}, Progress()).at(moments_of(1)[0])
+                for name, text in (("old", NET), ("new", NET + "\n")))  # fmt: skip
+    real, seen = {name: getattr(os, name) for name in ("replace", "unlink", "link")}, set()
     for stop in range(100):
         folder = tmp_path / str(stop)
         with RunFolder(folder) as opened:

@@ -32,7 +32,10 @@ def test_contents_and_rights(tmp_path):
     assert path.stat().st_mode & 0o777 == 0o640 and files.read_bytes(path).startswith(b'{\n "a": ')
 
 
-@pytest.mark.parametrize("call, replacement", [("write", fail), ("write", write_a_part), ("fsync", fail), ("replace", fail), ("open", fail)])
+FAILURES = [("write", fail), ("write", write_a_part), ("fsync", fail), ("replace", fail), ("open", fail)]
+
+
+@pytest.mark.parametrize("call, replacement", FAILURES)
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch, call, replacement):
     path = tmp_path / "file"
     path.write_text("old")
@@ -54,30 +57,50 @@ def test_an_interrupt_leaves_the_old_file(tmp_path, monkeypatch):
     assert (tmp_path / "file").read_text() == "old" and os.listdir(tmp_path) == ["file"]
 
 
-def test_the_file_before_is_kept(tmp_path):
+@pytest.mark.parametrize("links", [True, False])
+def test_the_file_before_is_kept(tmp_path, monkeypatch, links):
     path, previous = tmp_path / "new", tmp_path / "previous"
+    real, seen = os.replace, []
+
+    def replace(source, target):
+        real(source, target)
+        seen.append((path.exists() and path.read_text(), previous.exists() and previous.read_text()))
+
+    monkeypatch.setattr(files.os, "replace", replace)
+    if not links:
+        monkeypatch.setattr(files.os, "link", fail)
     for text in ("1", "2", "3"):
         files.write_bytes(path, text.encode(), previous)
-    assert path.read_text() == "3" and previous.read_text() == "2" and len(os.listdir(tmp_path)) == 2
+    assert seen == [("1", False), ("1" if links else False, "1"), ("2", "1"), ("2" if links else False, "2"), ("3", "2")]
+    assert sorted(os.listdir(tmp_path)) == ["new", "previous"]
+
+
+def test_a_stop_between_the_two_steps_does_no_harm(tmp_path):
+    path, previous = tmp_path / "new", tmp_path / "previous"
+    path.write_text("1")
+    os.link(path, previous)     # what is left by a process killed there
+    files.write_bytes(path, b"2", previous)
+    assert path.read_text() == "2" and previous.read_text() == "1" and sorted(os.listdir(tmp_path)) == ["new", "previous"]
 
 
 def test_the_disk_has_the_contents_before_the_name(tmp_path, monkeypatch):
     calls = []
     for name in ("fsync", "replace"):
-        monkeypatch.setattr(files.os, name, lambda *a, name=name, real=getattr(os, name): (calls.append(name), real(*a)))
+        real = getattr(os, name)
+        monkeypatch.setattr(files.os, name, lambda *a, name=name, real=real: (calls.append(name), real(*a)))
     files.write_text(tmp_path / "file", "text")
     assert calls == ["fsync", "replace", "fsync"]
 
 
-def test_links_are_followed_and_devices_stay(tmp_path):
+def test_links_are_followed_and_pipes_stay(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "file")
     files.write_text(tmp_path / "link", "text")
     assert (tmp_path / "link").is_symlink() and (tmp_path / "file").read_text() == "text"
-    (tmp_path / "null").symlink_to("/dev/null")
-    files.write_text(tmp_path / "null", "text")
-    assert not os.path.isfile("/dev/null")
-    with pytest.raises(FileError, match="/dev/full: cannot be written: No space left on device"):
-        files.write_text("/dev/full", "text")
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    files.write_text(tmp_path / "pipe", "text")
+    assert os.read(reader, 100) == b"text" and (tmp_path / "pipe").is_fifo()
+    os.close(reader)
 
 
 def test_what_cannot_be_is_named(tmp_path):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that end early and go on: signals, full disks, closed pipes, and what --resume, evaluate and predict say to the wrong files."""
+"""Runs that end early and go on: signals, full disks, closed pipes, and what --resume, evaluate and predict say to the
+wrong files."""
 
 import json
 import os
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 from gradcore import cli, run_folder
-from tb.support.kills import NET, ROOT, Kills, default_signals, start
+from tb.support.kills import ENVIRONMENT, NET, Kills, default_signals, start
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,8 @@ def test_a_signal_ends_with_a_checkpoint_and_a_line(kills, tmp_path, kind):
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 128 + number
     assert errors == f"interrupted; to continue: gradcore train --resume --out '{out}'\n"
-    assert sorted(path.name for path in out.iterdir()) == [".lock", "checkpoint.npz", "checkpoint.previous.npz", "net.toml", "run.json"]
+    names = [".lock", "checkpoint.npz", "checkpoint.previous.npz", "net.toml", "run.json"]
+    assert sorted(path.name for path in out.iterdir()) == names
     shown = len(output.splitlines())
     done = run_folder.latest(out)[0].progress
     assert done.epoch in (shown, shown + 1) and done.iteration == 10 * done.epoch + done.minibatch
@@ -85,16 +87,16 @@ except interrupt.Interrupted as error:
     files.write_text(sys.argv[1], "text")
 print("not reached", flush=True)
 """
-    done = subprocess.run([sys.executable, "-c", script, tmp_path / "file"], env=dict(os.environ, PYTHONPATH=str(ROOT / "model")), capture_output=True,
-                          text=True, preexec_fn=default_signals)  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", script, tmp_path / "file"], env=ENVIRONMENT, capture_output=True, text=True,
+                          preexec_fn=default_signals)  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (143, "130\n", "interrupted\n") and not os.listdir(tmp_path)
 
 
 def test_signals_that_the_caller_has_switched_off_stay_so():
-    script = "from gradcore import interrupt; import signal; interrupt.install(); print(signal.getsignal(signal.SIGHUP) is signal.SIG_IGN)"
-    done = subprocess.run(["nohup", sys.executable, "-c", script], env=dict(os.environ, PYTHONPATH=str(ROOT / "model")), capture_output=True, text=True,
+    script = "import signal; from gradcore import interrupt; interrupt.install(); print(int(signal.getsignal(signal.SIGHUP)))"
+    done = subprocess.run(["nohup", sys.executable, "-c", script], env=ENVIRONMENT, capture_output=True, text=True,
                           stdin=subprocess.DEVNULL)  # fmt: skip
-    assert done.stdout == "True\n"
+    assert done.stdout == "1\n"
 
 
 def limited(size):
@@ -107,8 +109,8 @@ def limited(size):
 
 def train(kills, *arguments, resume=True, **options):
     """The command of `kills` in a process; --resume unless `resume` is False."""
-    environment = dict(os.environ, PYTHONPATH=str(ROOT / "model"), NO_COLOR="", OPENBLAS_NUM_THREADS="1")
-    done = subprocess.run([sys.executable, "-m", "gradcore", *map(str, [*kills.command[:None if resume else -1], *arguments])], env=environment, text=True,
+    command = [*kills.command[:None if resume else -1], *arguments]
+    done = subprocess.run([sys.executable, "-m", "gradcore", *map(str, command)], env=ENVIRONMENT, text=True,
                           **{"capture_output": "stdout" not in options} | options)  # fmt: skip
     assert "Traceback" not in (done.stderr or "")
     return done
@@ -117,11 +119,12 @@ def train(kills, *arguments, resume=True, **options):
 def test_a_full_disk_loses_nothing(kills, tmp_path):
     out = tmp_path / "run"
     done = train(kills, "--out", out, preexec_fn=limited(4096))
-    assert done.returncode == 2 and done.stderr == f"error: {out / 'checkpoint.npz'}: cannot be written: File too large\n"
+    message = f"error: {out / 'checkpoint.npz'}: cannot be written: File too large"
+    assert done.returncode == 2 and done.stderr == message + "\n"
     assert os.listdir(out) == [".lock"]
     size = (kills.folder / "undisturbed" / "checkpoint.npz").stat().st_size
     done = train(kills, "--out", out, preexec_fn=limited(size - 500))      # the history grows
-    assert done.returncode == 2 and done.stderr.startswith(f"error: {out / 'checkpoint.npz'}: cannot be written: File too large; to continue: ")
+    assert done.returncode == 2 and done.stderr.startswith(f"{message}; to continue: ")
     found, problem = run_folder.latest(out)
     assert 1 < found.progress.epoch < 8 and not problem and not list(out.glob(".*.tmp"))
     assert train(kills, "--out", out).returncode == 0 and kills.results(out) == kills.expected
@@ -130,20 +133,24 @@ def test_a_full_disk_loses_nothing(kills, tmp_path):
 def test_a_full_output_is_told_and_a_closed_one_is_not(kills, tmp_path):
     with open("/dev/full", "w") as full:
         done = train(kills, "--out", tmp_path / "run", resume=False, stdout=full, stderr=subprocess.PIPE)
-        assert done.returncode == 2 and done.stderr.startswith("error: standard output: No space left on device; to continue: ")
-        done = subprocess.run([sys.executable, "-m", "gradcore", "inspect", kills.folder / "net.toml", "--json", "/dev/full"], capture_output=True, text=True,
-                              env=dict(os.environ, PYTHONPATH=str(ROOT / "model")))  # fmt: skip
-    assert done.returncode == 2 and done.stderr == "error: /dev/full: cannot be written: No space left on device\n"
-    process = start("compile", "digits")
-    process.stdout.close()
-    assert process.wait() == 141 and process.stderr.read() == ""
+        assert done.returncode == 2
+        assert done.stderr.startswith("error: standard output: No space left on device; to continue: ")
+        # The output of so short a command is written at its end.
+        done = subprocess.run([sys.executable, "-m", "gradcore", "inspect", kills.folder / "net.toml", "--json", "-"], env=ENVIRONMENT,
+                              stdout=full, stderr=subprocess.PIPE, text=True)  # fmt: skip
+    assert done.returncode == 2 and done.stderr == "error: standard output: No space left on device\n"
+    for command in (["compile", "digits"], ["inspect", kills.folder / "net.toml", "--json", "-"]):
+        process = start(*command)
+        process.stdout.close()
+        assert process.wait() == 141 and process.stderr.read() == ""
 
 
 def test_a_folder_that_cannot_be_is_named(kills, capsys, tmp_path):
     train_here = [*kills.command[:4], "--backend", "reference", "--out"]
     refused(capsys, *train_here, "/proc/gradcore", names=["--out /proc/gradcore: cannot be made"])
     (tmp_path / "file").write_text("")
-    refused(capsys, *train_here, tmp_path / "file" / "run", names=[f"--out {tmp_path}/file/run: cannot be made: Not a directory"])
+    below = tmp_path / "file" / "run"
+    refused(capsys, *train_here, below, names=[f"--out {below}: cannot be made: Not a directory"])
 
 
 def test_options_that_contradict_the_run_are_refused(kills, run, capsys, tmp_path):
@@ -156,12 +163,14 @@ def test_options_that_contradict_the_run_are_refused(kills, run, capsys, tmp_pat
     shutil.copy(kills.folder / "data.npz", tmp_path / "moved.npz")
     resume = ["train", "--resume", "--out", run]
     for arguments, names in (
-        (["--seed", 2], ["--seed", "has 1, not 2"]), (["--check", "step"], ["--check"]), (["--backend", "machine"], ["--backend", "reference"]),
-        (["--no-float32"], ["--float32"]), (["--engine", "cols=8"], ["--engine"]), (["--epochs", 7], ["--epochs", "8"]), (["--force"], ["--force"]),
+        (["--seed", 2], ["--seed", "has 1, not 2"]), (["--check", "step"], ["--check"]), (["--force"], ["--force"]),
+        (["--backend", "machine"], ["--backend", "reference"]), (["--no-float32"], ["--float32"]),
+        (["--engine", "cols=8"], ["--engine"]), (["--epochs", 7], ["--epochs", "8"]),
         ([tmp_path / "other.toml"], ["NET"]), (["--data", tmp_path / "other.npz"], ["other.npz", "data_sha256"]),
     ):  # fmt: skip
         refused(capsys, *resume, *arguments, names=names)
-    assert cli.run([str(a) for a in [*resume, tmp_path / "comment.toml", "--data", tmp_path / "moved.npz", "--seed", 1]]) == 0
+    same = [*resume, tmp_path / "comment.toml", "--data", tmp_path / "moved.npz", "--seed", 1]
+    assert cli.run([str(argument) for argument in same]) == 0
     assert "the run is complete" in capsys.readouterr().out and kills.results(run) == kills.expected
 
 
@@ -171,8 +180,18 @@ def test_another_engine_is_refused(kills, tmp_path, capsys, monkeypatch):
     assert cli.run([str(a) for a in [*command, "--epochs", 1]]) == 0
     from gradcore.session import EngineSession
 
-    monkeypatch.setattr(EngineSession, "engine_sha256", property(lambda self: "other", lambda self, value: None), raising=False)
+    other = property(lambda self: "other", lambda self, value: None)
+    monkeypatch.setattr(EngineSession, "engine_sha256", other, raising=False)
     refused(capsys, *command, "--epochs", 2, "--resume", names=["engine_sha256"])
+
+
+def test_a_missing_package_at_the_end_loses_nothing(kills, tmp_path, capsys, monkeypatch):
+    command = [str(argument) for argument in [*kills.command, "--out", tmp_path / "run"]]
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "matplotlib", None)
+        assert cli.run(command) == 3
+    assert "matplotlib is not installed" in capsys.readouterr().err and not (tmp_path / "run" / "report.json").exists()
+    assert cli.run(command) == 0 and kills.results(tmp_path / "run") == kills.expected
 
 
 def test_what_is_no_run_is_named(kills, run, capsys, tmp_path):
@@ -198,7 +217,8 @@ def test_a_damaged_checkpoint_is_told(kills, run, capsys):
     (run / "checkpoint.npz").write_bytes(data)
     assert cli.run(["train", "--resume", "--out", str(run)]) == 0
     output = capsys.readouterr().out
-    assert "checkpoint.npz: " in output and "is damaged; continuing from the checkpoint before" in output and kills.results(run) == kills.expected
+    assert "checkpoint.npz: " in output and "is damaged; continuing from the checkpoint before" in output
+    assert kills.results(run) == kills.expected
 
 
 def test_evaluate_and_predict(kills, run, capsys, tmp_path):
@@ -207,27 +227,32 @@ def test_evaluate_and_predict(kills, run, capsys, tmp_path):
     for file in (run, run / "weights.npz", run / "checkpoint.npz"):
         assert cli.run(["evaluate", str(file), "--json", str(tmp_path / "e.json")]) == 0
         shown = json.loads((tmp_path / "e.json").read_text())
-        assert (shown["test_accuracy"], shown["weights_sha256"], shown["data"]) == (found["test_accuracy"], found["weights_sha256"], str(data))
+        assert shown["data"] == str(data) and all(shown[key] == found[key] for key in ("test_accuracy", "weights_sha256"))
     with np.load(data) as arrays:
         np.savez(tmp_path / "images.npz", images=arrays["x_test"])
         labels = arrays["y_test"]
     tables = []
-    for source, out, backend in ((tmp_path / "images.npz", tmp_path / "a.npz", "reference"), (data, tmp_path / "b.npz", "machine"), (data, tmp_path / "c.csv", "reference")):
+    for source, name, backend in ((tmp_path / "images.npz", "a.npz", "reference"), (data, "b.npz", "machine"), (data, "c.csv", "reference")):
+        out = tmp_path / name
         assert cli.run(["predict", str(run), "--data", str(source), "--out", str(out), "--backend", backend]) == 0
         tables.append(np.load(out) if out.suffix == ".npz" else np.loadtxt(out, delimiter=",", skiprows=1))
     assert all((tables[0][key] == tables[1][key]).all() for key in ("classes", "scores", "outputs"))
-    assert (tables[2][:, 1] == tables[0]["classes"]).all() and (tables[0]["classes"] == labels).mean() == found["test_accuracy"]
+    assert (tables[2][:, 1] == tables[0]["classes"]).all()
+    assert (tables[0]["classes"] == labels).mean() == found["test_accuracy"]
     capsys.readouterr()
     np.savez(tmp_path / "wrong.npz", images=np.zeros((2, 7, 7)))
     np.savez(tmp_path / "old.npz", **{"conv0.weight": np.zeros(3)})
+    predict, out = ["predict", run, "--out"], tmp_path / "p.npz"
     for arguments, names in (
-        (["evaluate", tmp_path / "none"], ["none: cannot be read"]), (["evaluate", tmp_path], ["holds no weights.npz and no checkpoint"]),
-        (["evaluate", tmp_path / "old.npz"], ["old.npz: has no checksum"]), (["predict", run, "--data", data, "--out", tmp_path / "p.txt"], [".npz nor .csv"]),
-        (["predict", run, "--data", tmp_path / "wrong.npz", "--out", tmp_path / "p.npz"], ["images", "(1, 7, 7)", "(1, 6, 6)"]),
-        (["predict", run, "--data", tmp_path / "none.npz", "--out", tmp_path / "p.npz"], ["none.npz"]),
-        (["predict", run, "--data", tmp_path / "old.npz", "--out", tmp_path / "p.npz"], ["old.npz: images: is missing"]),
-        (["predict", run, "--data", data, "--out", tmp_path / "none" / "p.npz"], ["p.npz: cannot be written"]),
-        (["evaluate", run, "--stall", 0.1], ["--stall"]), (["evaluate", run, "--data", tmp_path / "none.npz"], ["none.npz"]),
+        (["evaluate", tmp_path / "none"], ["none: cannot be read"]), (["evaluate", run, "--stall", 0.1], ["--stall"]),
+        (["evaluate", tmp_path], ["holds no weights.npz and no checkpoint"]),
+        (["evaluate", tmp_path / "old.npz"], ["old.npz: has no checksum"]),
+        (["evaluate", run, "--data", tmp_path / "none.npz"], ["none.npz"]),
+        ([*predict, tmp_path / "p.txt", "--data", data], [".npz nor .csv"]),
+        ([*predict, out, "--data", tmp_path / "wrong.npz"], ["images", "(1, 7, 7)", "(1, 6, 6)"]),
+        ([*predict, out, "--data", tmp_path / "none.npz"], ["none.npz"]),
+        ([*predict, out, "--data", tmp_path / "old.npz"], ["old.npz: images: is missing"]),
+        ([*predict, tmp_path / "none" / "p.npz", "--data", data], ["p.npz: cannot be written"]),
     ):  # fmt: skip
         refused(capsys, *arguments, names=names)
     data = bytearray((run / "weights.npz").read_bytes())

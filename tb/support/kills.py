@@ -32,6 +32,8 @@ pool = 2
 type = "dense"
 maps = 3
 """
+# As a user's shell has it: an output that is not a terminal is buffered.
+ENVIRONMENT = dict(os.environ, PYTHONPATH=str(ROOT / "model"), NO_COLOR="", OPENBLAS_NUM_THREADS="1", PYTHONUNBUFFERED="")
 TIMES = ("seconds", "run")      # what two reports of the same training differ in
 
 
@@ -43,9 +45,8 @@ def default_signals():
 
 def start(*arguments, **options):
     """The command in a process of its own."""
-    environment = dict(os.environ, PYTHONPATH=str(ROOT / "model"), NO_COLOR="", OPENBLAS_NUM_THREADS="1")
-    return subprocess.Popen([sys.executable, "-m", "gradcore", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            env=environment, preexec_fn=default_signals, **options)  # fmt: skip
+    return subprocess.Popen([sys.executable, "-m", "gradcore", *map(str, arguments)], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, preexec_fn=default_signals, **options)  # fmt: skip
 
 
 class Wrong(Exception):
@@ -55,20 +56,21 @@ class Wrong(Exception):
 class Kills:
     """Trainings of a small network in `folder`, on a back end."""
 
-    def __init__(self, folder, backend="reference", seed=1, epochs=20, images=38):
+    def __init__(self, folder, backend="reference", seed=1, epochs=12, images=38):
         self.folder, self.backend, self.seed = Path(folder), backend, seed
         self.folder.mkdir(parents=True, exist_ok=True)
         rng = np.random.default_rng(1)
         (self.folder / "net.toml").write_text(NET)
-        np.savez(self.folder / "data.npz", x_train=rng.random((images, 6, 6)), y_train=rng.integers(0, 3, images), x_test=rng.random((9, 6, 6)),
-                 y_test=rng.integers(0, 3, 9))  # fmt: skip
+        np.savez(self.folder / "data.npz", x_train=rng.random((images, 6, 6)), y_train=rng.integers(0, 3, images),
+                 x_test=rng.random((9, 6, 6)), y_test=rng.integers(0, 3, 9))  # fmt: skip
         engine = ",".join(f"{key}={value}" for key, value in vars(ENGINES["sim"]).items())
-        self.command = ["train", self.folder / "net.toml", "--data", self.folder / "data.npz", "--backend", backend, "--epochs", epochs, "--engine", engine,
-                        "--check", "epoch", "--resume"]  # fmt: skip
+        self.command = ["train", self.folder / "net.toml", "--data", self.folder / "data.npz", "--backend", backend, "--epochs", epochs,
+                        "--engine", engine, "--check", "epoch", "--resume"]  # fmt: skip
         self.undisturbed()
 
     def undisturbed(self):
-        """Train without a signal: the results and, in seconds after the start, when the run folder gets its first file and when all is done."""
+        """Train without a signal: the results and, in seconds after the start, when the run folder gets its first file
+        and when all is done."""
         out, begun, begin = self.folder / "undisturbed", None, time.monotonic()
         process = start(*self.command, "--checkpoint-minutes", 0, "--out", out)
         while process.poll() is None:
@@ -86,7 +88,8 @@ class Kills:
         return {key: value for key, value in found.items() if key not in TIMES}, (out / "weights.npz").read_bytes()
 
     def trial(self, number, kind=signal.SIGKILL):
-        """Train, send the signal at a random moment, resume until the end. Returns what the signal met; raises Wrong."""
+        """Train, send the signal at a random moment, resume until the end. Returns what the signal met; raises
+        Wrong."""
         rng = random.Random(f"{self.seed} {number} {kind}")
         out = self.folder / f"run {number} ü"
         command = [*self.command, "--checkpoint-minutes", rng.choice([0, 10]), "--out", out]
@@ -106,7 +109,8 @@ class Kills:
         report, weights = self.results(out)
         different = [key for key, value in self.expected[0].items() if report.get(key) != value]
         if different or weights != self.expected[1]:
-            raise Wrong(f"run {number} ({', '.join(met)}): {', '.join(different) or 'weights.npz'} differ from the undisturbed run")
+            what = ", ".join(different) or "weights.npz"
+            raise Wrong(f"run {number} ({', '.join(met)}): {what} differ from the undisturbed run")
         wrong = [path.name for path in out.iterdir() if path.name.endswith(".tmp")]
         if wrong:
             raise Wrong(f"run {number}: left {wrong}")
@@ -114,7 +118,8 @@ class Kills:
 
     def left(self, out, code, kind, output):
         """What a process that got a signal has left, in words. Raises Wrong for anything that must not be."""
-        expected = (0, -kind) if kind == signal.SIGKILL else (0, -kind, 128 + kind)     # a signal may come before or after Python's part
+        # A signal may come before or after Python's part.
+        expected = (0, -kind) if kind == signal.SIGKILL else (0, -kind, 128 + kind)
         if code not in expected or "Traceback" in output:
             raise Wrong(f"{out.name}: code {code} after signal {kind}: {output}")
         if code == 128 + kind and "interrupted" not in output:

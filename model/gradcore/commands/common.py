@@ -52,6 +52,8 @@ def backend_name(name: str) -> str:
 
 Net = Annotated[Path, typer.Argument(metavar="NET", help="network description: a net.toml file or the name of an example", callback=lambda net: net and network_file(net))]
 EngineOption = Annotated[str, typer.Option("--engine", metavar="KEY=VALUE,..", help="engine that differs from the default: grid, cols, act_depth, ..")]
+DataOption = Annotated[str, typer.Option(help="digits, a .npz file with x_train, y_train, x_test, y_test, or a folder of CIFAR-10 "
+                                         "or MNIST files")]
 JsonOption = Annotated[str, typer.Option("--json", metavar="FILE", help="write the result as JSON, - for the standard output")]
 BackendOption = Annotated[str, typer.Option(metavar="NAME", callback=backend_name, help="sim: simulated RTL; sim-axi, sim-avalon: through a bus front; machine: "
                                             "machine model; reference: the reference trainer alone; uio:N, xdma:N: a board")]
@@ -70,7 +72,8 @@ def memory_of(backend: str, stall: float | None, **figures) -> Memory:
 
 
 def engine_config(text, data_width, **values):
-    """`EngineConfig` of an option like grid=4,cols=8, else of `values`; the words are as wide as the network's unless it says otherwise."""
+    """`EngineConfig` of an option like grid=4,cols=8, else of `values`; the words are as wide as the network's unless
+    it says otherwise."""
     values["data_width"] = data_width
     for part in filter(None, text.split(",")):
         key, _, value = part.partition("=")

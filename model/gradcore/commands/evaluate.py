@@ -8,8 +8,8 @@ import typer
 
 from gradcore import data as datasets
 from gradcore import inference
-from gradcore.commands.common import (BackendOption, EngineOption, JsonOption, StallOption, UserError, app, engine_config, fitting, memory_of,
-                                      screen_beside, write_json)
+from gradcore.commands.common import (BackendOption, EngineOption, JsonOption, StallOption, UserError, app, engine_config, fitting,
+                                      memory_of, screen_beside, write_json)
 from gradcore.run import weights_sha256
 
 File = Annotated[Path, typer.Argument(metavar="RUN|FILE", help="run folder, weights.npz or checkpoint")]
@@ -31,15 +31,16 @@ def evaluate(
     found = _outputs(file, model, dataset.x_test, backend, stall, engine, screen)
     right = int((found.argmax(axis=1) == dataset.y_test).sum())
     count = len(dataset.y_test)
-    write_json(json_file, {"network": model.network.name, "file": str(file), "data": name, "backend": backend, "test_images": count, "correct": right,
-                           "test_accuracy": right / count, "weights_sha256": weights_sha256(model.state)})  # fmt: skip
+    write_json(json_file, {"network": model.network.name, "file": str(file), "data": name, "backend": backend, "test_images": count,
+                           "correct": right, "test_accuracy": right / count, "weights_sha256": weights_sha256(model.state)})  # fmt: skip
     screen.print(f"test accuracy {100 * right / count:.2f} %, {right} of {count} images of {name}", markup=False)
 
 
 @app.command()
 def predict(
     file: File,
-    data: Annotated[str, typer.Option(help=".npz file with the array images (N, H, W) or (N, C, H, W); or the test images of a data set as for train")],
+    data: Annotated[str, typer.Option(help=".npz file with the array images (N, H, W) or (N, C, H, W); or a data set as for train, "
+                                      "its test images")],
     out: Annotated[Path, typer.Option(metavar="FILE", help="classes and scores, .npz or .csv")],
     backend: BackendOption = "reference",
     stall: StallOption = None,

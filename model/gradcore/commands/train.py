@@ -20,8 +20,8 @@ from gradcore import network as networks
 from gradcore import report as reports
 from gradcore import run as runs
 from gradcore.checkpoint import Checkpoint
-from gradcore.commands.common import (MISMATCH, OK, BackendOption, EngineOption, JsonOption, Net, StallOption, UserError, app, engine_config,
-                                      fitting, memory_of, screen_beside, write_json)
+from gradcore.commands.common import (MISMATCH, OK, BackendOption, DataOption, EngineOption, JsonOption, Net, StallOption, UserError,
+                                      app, engine_config, fitting, memory_of, screen_beside, write_json)
 from gradcore.config import EngineConfig
 from gradcore.model_file import Model
 from gradcore.progress import Progress as Done
@@ -36,18 +36,18 @@ Check = Enum("Check", {name: name for name in runs.CHECKS}, type=str)
 def train(
     context: typer.Context,
     net: Net = None,
-    data: Annotated[str, typer.Option(help="digits, a .npz file with x_train, y_train, x_test, y_test, or a folder of CIFAR-10 or MNIST files")] = "digits",
+    data: DataOption = "digits",
     epochs: Annotated[int, typer.Option(min=1)] = 10,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="initial weights, order of the images, stochastic rounding")] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="initial weights, order of images, stochastic rounding")] = 1,
     check: Annotated[Check, typer.Option(help="when every word is compared with the reference trainer")] = Check.epoch,
     backend: BackendOption = "sim",
     stall: StallOption = None,
     out: Annotated[Path, typer.Option(help="run folder")] = Path("build/run"),
     engine: EngineOption = "",
     float32: Annotated[bool, typer.Option(help="train in floating point beside it, to compare accuracies")] = True,
-    resume: Annotated[bool, typer.Option("--resume", help="continue the run in the folder; begin one, if there is none and NET is given")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="continue the run in the folder; with NET begin one, if needed")] = False,
     force: Annotated[bool, typer.Option("--force", help="drop a run in the folder that is not finished")] = False,
-    minutes: Annotated[float, typer.Option("--checkpoint-minutes", min=0, help="time between checkpoints within an epoch")] = 10,
+    minutes: Annotated[float, typer.Option("--checkpoint-minutes", min=0, help="between checkpoints in an epoch")] = 10,
     json_file: JsonOption = "",
 ):
     """Train a network and compare every weight with the reference trainer."""
@@ -55,7 +55,8 @@ def train(
         raise UserError("NET is missing: name a network, or give --resume")
     if resume and force:
         raise UserError("--force: drops a run, --resume continues it")
-    options = dict(epochs=epochs, seed=seed, check=check.value, backend=backend, float32=float32, data=data, stall=stall, engine=engine)
+    options = dict(epochs=epochs, seed=seed, check=check.value, backend=backend, float32=float32, data=data, stall=stall,
+                   engine=engine)  # fmt: skip
     given = {name: value for name, value in options.items() if context.get_parameter_source(name).name == "COMMANDLINE"}
     screen, network = screen_beside(json_file), networks.load(net) if net else None
     with ExitStack() as stack:
@@ -80,7 +81,8 @@ def train(
             _say_where(screen, out, run, problem, begun is not None)
         memory = memory_of(configuration["backend"], configuration["stall"])
         with fitting(net or out / "net.toml"):
-            session = open_session(configuration["backend"], network, EngineConfig(**configuration["engine"]), configuration["seed"], memory, screen.print)
+            session = open_session(configuration["backend"], network, EngineConfig(**configuration["engine"]),
+                                   configuration["seed"], memory, screen.print)  # fmt: skip
         stack.callback(session.close)
         if begun and session.engine_sha256 != configuration["engine_sha256"]:
             raise UserError(f"{out}: engine_sha256: RTL or tools have changed since the run began; begin a new run")
@@ -100,15 +102,16 @@ def fresh(net, network, options) -> Checkpoint:
     config, backend, stall = engine_config(options["engine"], network.data_width), options["backend"], options["stall"]
     memory = memory_of(backend, stall)
     configuration = {
-        "run": secrets.token_hex(8), "command": ["gradcore", *sys.argv[1:]], "network": str(net), **options, "engine": dict(vars(config)),
-        "stall": memory.stall if backend in FRONTS else None, "versions": runs.versions(),
+        "run": secrets.token_hex(8), "command": ["gradcore", *sys.argv[1:]], "network": str(net), **options,
+        "engine": dict(vars(config)), "stall": memory.stall if backend in FRONTS else None, "versions": runs.versions(),
     }  # fmt: skip
     text = files.read_bytes(net).decode()
     return Checkpoint(Model(text, options["seed"], configuration["engine"], options["data"], []), configuration, Done())
 
 
 def continued(begun, network, given, out) -> Checkpoint:
-    """The run of a checkpoint with the options that may be `given` anew. Raises UserError for one that contradicts it."""
+    """The run of a checkpoint with the options that may be `given` anew. Raises UserError for one that contradicts
+    it."""
     configuration = dict(begun.configuration)
     if network is not None and network != begun.model.network:
         raise UserError(f"NET: the run in {out} has another network; leave it out, or choose another folder")
@@ -116,7 +119,8 @@ def continued(begun, network, given, out) -> Checkpoint:
         given = given | {"engine": dict(vars(engine_config(given["engine"], begun.model.network.data_width)))}
     for name in ("seed", "check", "backend", "float32", "stall", "engine"):
         if name in given and given[name] != configuration[name]:
-            raise UserError(f"--{name}: the run in {out} has {configuration[name]}, not {given[name]}; leave it out, or choose another folder")
+            there = f"the run in {out} has {configuration[name]}, not {given[name]}"
+            raise UserError(f"--{name}: {there}; leave it out, or choose another folder")
     if given.get("epochs", begun.progress.epoch) < begun.progress.epoch:
         raise UserError(f"--epochs: {given['epochs']} are less than the {begun.progress.epoch} that are trained")
     configuration |= {name: given[name] for name in ("epochs", "data") if name in given}
@@ -124,7 +128,8 @@ def continued(begun, network, given, out) -> Checkpoint:
 
 
 def load_data(configuration, network, begun):
-    """The data set of a run, the same as before where it has `begun`; their hash goes into the configuration. Raises UserError, DataError."""
+    """The data set of a run, the same as before where it has `begun`; their hash goes into the configuration. Raises
+    UserError, DataError."""
     name = configuration["data"]
     dataset = replace(datasets.load(name), name=name)
     datasets.check(dataset, network)
@@ -147,7 +152,8 @@ def _say_where(screen, out, run, problem, begun):
         screen.print(f"{problem}; continuing from the checkpoint before", markup=False)
     if begun:
         done = run.progress
-        screen.print(f"{out}: continuing after {done.epoch} of {run.configuration['epochs']} epochs and {done.minibatch} minibatches", markup=False)
+        place = f"{done.epoch} of {run.configuration['epochs']} epochs and {done.minibatch} minibatches"
+        screen.print(f"{out}: continuing after {place}", markup=False)
     else:
         screen.print(f"{out}: nothing to resume, beginning", markup=False)
 
@@ -168,7 +174,8 @@ def _train(network, dataset, session, run, folder, begun, minutes, screen):
     options = runs.Options(configuration["epochs"], configuration["seed"], check, configuration["float32"], minutes)
     try:
         with progress_of(screen, options.epochs, len(dataset.y_train)) as progress:
-            return runs.train(network, dataset, session, options, progress, begun and begun.progress, lambda done: folder.save(run.at(done)))
+            return runs.train(network, dataset, session, options, progress, begun and begun.progress,
+                              lambda done: folder.save(run.at(done)))  # fmt: skip
     except BaseException as error:
         if folder.begun:
             error.add_note(f"to continue: gradcore train --resume --out {shlex.quote(str(folder.path))}")
@@ -189,6 +196,7 @@ def progress_of(screen, epochs, images):
             if "test_accuracy" in entry:
                 accuracy = f"  accuracy {entry['test_accuracy']:.3f}"
                 screen.print(reports.epoch_line(entry, epochs), markup=False)
-            bar.update(task, completed=done, description=f"epoch {entry['epoch']}/{epochs}  loss {entry['loss']:.4f}{accuracy}")
+            text = f"epoch {entry['epoch']}/{epochs}  loss {entry['loss']:.4f}{accuracy}"
+            bar.update(task, completed=done, description=text)
 
         yield show
