@@ -43,6 +43,8 @@ def run(arguments=None):
         return _end(f"failed: {error}", error, MISMATCH)
     except (ToolMissing, BuildFailed) as error:
         return _end(f"error: {error}", error, MISSING)
+    except MemoryError as error:
+        return _end("error: there is not enough memory for this", error, USER)
     except OSError as error:
         return _end(f"error: {error.filename or 'standard output'}: {error.strerror}", error, USER)
 
@@ -108,6 +110,8 @@ def bench(
             bench_table.store((name, columns, images, *memory), found)
         if out:
             reports.write_bench(out, found, events, ops)
+        for line in reports.warnings(found):
+            screen.print(f"warning: {line}", markup=False)
         screen.print(reports.bench_line(found), markup=False)
     write_json(json_file, found)
     raise typer.Exit(MISMATCH if wrong else OK)
