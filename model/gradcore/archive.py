@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gradcore import npz, strict_json
 from gradcore.files import FileError, read_bytes
 
 MARK = b"gradcore crc32 "
@@ -19,7 +20,7 @@ HEADER = "header"
 def pack(header: dict, arrays: dict) -> bytes:
     """Bytes of an archive of `header` (as JSON) and named arrays; the same content gives the same bytes."""
     buffer = io.BytesIO()
-    np.savez(buffer, **{HEADER: np.array(json.dumps(header))}, **arrays)
+    np.savez(buffer, **{HEADER: np.array(strict_json.dumps(header))}, **arrays)
     with zipfile.ZipFile(buffer, "a") as archive:
         archive.comment = MARK + b"0" * 8
     body = buffer.getvalue()[:-8]
@@ -34,8 +35,10 @@ def unpack(path, kinds: tuple, version: int) -> tuple:
         if _is_plain(data):
             raise FileError(path, "has no checksum: gradcore did not write it, or an older version")
         raise Damaged(path, _damage(data))
-    with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-        arrays = {name: archive[name] for name in archive.files}
+    try:
+        arrays = npz.read(data, kinds="iufUV")
+    except npz.NpzError as error:
+        raise FileError(path, str(error)) from error
     header = json.loads(str(arrays.pop(HEADER, "{}")))
     if header.get("kind") not in kinds:
         raise FileError(path, f"header: is {header.get('kind')!r}, not {' or '.join(kinds)}")

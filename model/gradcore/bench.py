@@ -70,8 +70,8 @@ def measure(network, config: EngineConfig, memory: Memory = Memory(), batches=No
     `batches` yields (images as integers, labels); default: random ones. The reference trainer works beside the simulation.
     """
     library, sha256 = build_engine(config, say, backend)
-    batches, reference = batches or random_batches(network, seed), ReferenceTrainer(network, seed)
-    compared, seconds, cycles = Comparison(), 0.0, 0
+    batches, reference = batches or random_batches(network, seed), ReferenceTrainer(network, seed, acc_width=config.acc_width)
+    compared, seconds, cycles, overflows = Comparison(), 0.0, 0, []
     session = EngineSession(SimBackend(library, memory), network, config, seed, sha256)
     try:
         with ThreadPoolExecutor(1) as beside:
@@ -86,13 +86,16 @@ def measure(network, config: EngineConfig, memory: Memory = Memory(), batches=No
                 cycles += counters["cycles"]
                 events, _, ops = session.recorded()
                 compared.loss(loss, expected.result(), f"iteration {iteration}")
+                flag = session.overflowed()
+                compared.overflow(flag, reference.overflow_agrees(flag), f"iteration {iteration}")
+                overflows += [iteration] * flag
         compared.weights(network, session.weights(), reference.weights(), f"{iterations} iterations")
     finally:
         session.close()
     bandwidth = Bandwidth(memory.bytes_per_cycle, memory.latency, config.mem_bytes)
     expected_cycles = session.device.compiled.train.expected(bandwidth)
     return _report(network, config, memory, counters, compared, expected_cycles) | {
-        "backend": backend, "stall": memory.stall, "iterations": iterations, "seed": seed, "engine_sha256": sha256, "per_phase": phases(events, ops, counters["cycles"], config.cols),
+        "overflowed_minibatches": len(overflows), "first_overflow": overflows[0] if overflows else None, "backend": backend, "stall": memory.stall, "iterations": iterations, "seed": seed, "engine_sha256": sha256, "per_phase": phases(events, ops, counters["cycles"], config.cols),
         "simulated_cycles_per_second": round(cycles / seconds), "seconds": round(seconds, 1)}, events, ops  # fmt: skip
 
 
@@ -112,7 +115,7 @@ def _report(network, config, memory, counters, compared, expected) -> dict:
         "unaccounted_cycles": unaccounted(causes, cycles) | _rest(counters["compute.mac_busy"], stalls, cycles),
         "dram_bytes_per_image": moved / images, "dram_bound_cycles_per_image": moved / memory.bytes_per_cycle / images,
         "words_compared": compared.words, "differing_words": compared.differing, "losses_compared": compared.losses,
-        "differing_losses": compared.differing_losses, "first_difference": compared.first or None}  # fmt: skip
+        "differing_losses": compared.differing_losses, "differing_overflows": compared.differing_overflows, "first_difference": compared.first or None}  # fmt: skip
 
 
 def _rest(busy: int, stalls: dict, cycles: int) -> dict:

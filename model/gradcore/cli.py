@@ -46,6 +46,8 @@ def run(arguments=None):
         return _end(f"error: {error}", error, MISSING)
     except ModuleNotFoundError as error:
         return _end(f"error: {error.name} is not installed: pip install {error.name}", error, MISSING)
+    except MemoryError as error:
+        return _end("error: there is not enough memory for this", error, USER)
     except OSError as error:
         return _end(f"error: {error.filename or 'standard output'}: {error.strerror}", error, USER)
 
@@ -110,6 +112,8 @@ def bench(
             bench_table.store((name, columns, images, *memory), found)
         if out:
             reports.write_bench(out, found, events, ops)
+        for line in reports.warnings(found):
+            screen.print(f"warning: {line}", markup=False)
         screen.print(reports.bench_line(found), markup=False)
     write_json(json_file, found)
     raise typer.Exit(MISMATCH if wrong else OK)

@@ -11,13 +11,13 @@ import numpy as np
 from gradcore import npz
 from gradcore.image_files import load_folder
 from gradcore.files import FileError
-from gradcore.input_format import DataError, check_range, quantize_input, real
+from gradcore.input_format import DataError, check_range, outside, quantize_input, real
 from gradcore.network import Network, NetworkError
 
 KEYS = ("x_train", "y_train", "x_test", "y_test")
 
 
-__all__ = ["DataError", "Dataset", "batches", "check", "check_range", "load", "load_images", "quantize_input", "real"]
+__all__ = ["DataError", "Dataset", "batches", "check", "check_range", "load", "load_images", "outside", "quantize_input", "real"]
 
 
 @dataclass(frozen=True)

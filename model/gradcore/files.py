@@ -2,12 +2,13 @@
 """Files that are whole or not there: written beside their place, brought to the disk, renamed."""
 
 import errno
-import json
 import os
 import secrets
 import stat
 from contextlib import suppress
 from pathlib import Path
+
+from gradcore import strict_json
 
 _unfinished = set()     # temporary files of this process
 
@@ -73,7 +74,7 @@ def write_text(path, text: str) -> None:
 
 def write_json(path, content) -> None:
     """`write_bytes` of `content` as JSON; what JSON does not know becomes text."""
-    write_text(path, json.dumps(content, indent=1, default=str) + "\n")
+    write_text(path, strict_json.dumps(content, 1) + "\n")
 
 
 def remove(path) -> None:

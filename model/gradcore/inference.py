@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcore import data as datasets
 from gradcore import model_file, run_folder
-from gradcore.data import DataError, quantize_input
+from gradcore.data import DataError, check_range, quantize_input
 from gradcore.files import FileError, write_bytes
 from gradcore.fixed import Format, dequantize
 from gradcore.model_file import Model
@@ -45,6 +45,8 @@ def outputs(model: Model, images, backend, config, memory, say=print) -> np.ndar
     network = model.network
     if images.shape[1:] != network.shape:
         raise DataError("images", "", f"are of shape {images.shape[1:]} where the network reads {network.shape}")
+    for line in check_range("images", "", images, network):
+        say(f"warning: {line}")
     session = open_session(backend, network, config, model.seed, memory, say)
     try:
         session.load(model.state)

@@ -39,13 +39,15 @@ def quantize_input(x, network: Network) -> np.ndarray:
 def outside(x, network: Network) -> int:
     """Number of words of images `x` that saturation changes by more than one step of the input format."""
     low, high = _range(network)
+    if low <= _real(x.min()) and _real(x.max()) <= high:
+        return 0
     return sum(int(np.count_nonzero((values < low) | (values > high))) for values in (real(x[piece]) for piece in _pieces(x)))
 
 
 def check_range(source, key: str, x, network: Network) -> list:
     """Lines of warning about values outside the input format. Raises DataError, naming file and array, for more than OUTSIDE_MAX of them."""
     low, high = _range(network)
-    least, most = (float(real(np.asarray(value))) for value in (x.min(), x.max()))
+    least, most = _real(x.min()), _real(x.max())
     if low <= least and most <= high:
         return []
     count = outside(x, network)
@@ -54,6 +56,10 @@ def check_range(source, key: str, x, network: Network) -> list:
         bytes_ = least >= 0 and 1 < most <= 255
         raise DataError(source, key, f"{found}; " + ("divide them by 255, or save them as uint8" if bytes_ else "scale them, or choose a smaller format.input"))
     return [f"{source}: {key}: {found} and are saturated"]
+
+
+def _real(word) -> float:
+    return float(real(np.asarray(word)))
 
 
 def _range(network: Network) -> tuple:

@@ -7,16 +7,17 @@ the nearest form that is supported.
 
 import difflib
 import math
-import tomllib
+import re
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from pathlib import Path
 
+from gradcore import toml_text
 from gradcore.fixed import ACC_W, COEF_MAX, FRAC_MAX, FRAC_MIN, MODES
 from gradcore.loss import LOSSES, loss_shift
 
 OPTIMISERS = ("sgd", "momentum")
 LAYER_FORMATS = ("act", "weight", "bias", "delta", "momentum", "bias_momentum")
+LAYERS_MAX, WORDS_MAX, NAME_MAX = 1000, 1 << 28, 64     # layers; weights and biases of all; characters of a name
 KERNEL_MAX, SIZE_MAX, MAPS_MAX, IMAGES_MAX, DENSE_MAX = 11, 1024, 4096, 65535, 128
 LR_MIN = 64   # smallest lr_m: below it the learning rate would be wrong by more than 1 %
 GUARD = 4     # bits by which the scaled gradient is wanted to be finer than the momentum's last bit
@@ -33,9 +34,9 @@ class NetworkError(ValueError):
     def __str__(self):
         parts = [str(self.file)] if self.file else []
         if self.layer is not None:
-            parts.append(f"layer {self.layer}" + (f" '{self.name}'" if self.name else ""))
-        text = ": ".join([*parts, self.field, self.problem])
-        return text + (f"; nearest supported: {self.nearest}" if self.nearest else "")
+            parts.append(f"layer {self.layer}" + (f" '{toml_text.printable(str(self.name), NAME_MAX)}'" if self.name else ""))
+        text = ": ".join([*parts, toml_text.printable(self.field), toml_text.printable(self.problem)])
+        return text + (f"; nearest supported: {toml_text.printable(self.nearest)}" if self.nearest else "")
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,8 @@ class Network:
 
     def __post_init__(self):
         _text("name", self.name)
+        if len(self.name) > NAME_MAX or not self.name.isprintable():
+            raise NetworkError("name", f"{self.name!r} is not a line of text", f"up to {NAME_MAX} characters")
         _choice("loss", self.loss, LOSSES)
         _choice("optimiser", self.optimiser, OPTIMISERS)
         _number("learning_rate", self.learning_rate, 0, 1024, "a positive number", above=True)
@@ -174,6 +177,11 @@ class Network:
         object.__setattr__(self, "layers", tuple(self.layers))
         if not self.layers:
             raise NetworkError("layer", "the network has no layer", "one Dense layer")
+        if len(self.layers) > LAYERS_MAX:
+            raise NetworkError("layer", f"the network has {len(self.layers)} layers", LAYERS_MAX)
+        words = sum(math.prod(p.weight_shape) + p.bias * p.weight_shape[0] for p in self.parameters)
+        if words > WORDS_MAX:
+            raise NetworkError("layer", f"the network has {words} weights", WORDS_MAX)
         self.parameters, self.loss_parameters   # checks what depends on several fields
 
     @property
@@ -208,6 +216,7 @@ class Network:
         for index, layer in enumerate(self.layers):
             name = getattr(layer, "name", "")
             try:
+                _layer_name(name)
                 name = name or f"{'fc' if isinstance(layer, Dense) else 'conv'}{index}"
                 if name in names:
                     raise NetworkError("name", f"'{name}' is used twice", f"'{name}_{index}'")
@@ -308,8 +317,8 @@ class Network:
 def load(path) -> Network:
     """The network of a net.toml file. Raises NetworkError, which names the file, for anything wrong in it, also when it cannot be read."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = toml_text.read(path)
+    except (OSError, ValueError) as error:
         raise NetworkError("file", f"cannot be read: {getattr(error, 'strerror', None) or error}", file=str(path)) from error
     return parse(text, path)
 
@@ -317,11 +326,11 @@ def load(path) -> Network:
 def parse(text: str, file="") -> Network:
     """The network of the text of a net.toml. Raises NetworkError, which names `file`."""
     try:
-        return _network(tomllib.loads(text))
+        return _network(toml_text.parse(text))
     except NetworkError as error:
         error.file = str(file)
         raise
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise NetworkError("syntax", str(error), file=str(file)) from error
 
 
@@ -365,7 +374,6 @@ def _layer(entry):
 def _checked_layer(layer):
     if not isinstance(layer, (Conv, Dense)):
         raise NetworkError("type", f"{layer!r} is not a layer", "Conv or Dense")
-    _text("name", layer.name)
     _integer("maps", layer.maps, 1, MAPS_MAX)
     for key in ("bias", "relu"):
         if not isinstance(getattr(layer, key), bool):
@@ -396,9 +404,16 @@ def _text(where, value):
         raise NetworkError(where, f"{value!r} is not a text", f'"{value}"')
 
 
+def _layer_name(name):
+    """Names become those of arrays and files."""
+    _text("name", name)
+    if name and not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*", name) or ".." in name or len(name) > NAME_MAX:
+        raise NetworkError("name", f"{name!r} is not a layer's name", f"up to {NAME_MAX} letters, digits, _, - and single dots")
+
+
 def _choice(where, value, choices):
     if not isinstance(value, str) or value not in choices:
-        close = difflib.get_close_matches(value, list(choices), 1, 0.4) if isinstance(value, str) else []
+        close = difflib.get_close_matches(value[:NAME_MAX], list(choices), 1, 0.4) if isinstance(value, str) else []
         raise NetworkError(where, f"{value!r} is not supported" if value is not None else "is missing", close[0] if close else "one of " + ", ".join(choices))
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far a training is: all that a checkpoint must hold to continue it bit by bit."""
 
+import math
 from dataclasses import asdict, dataclass, field, fields, replace
 
 import numpy as np
@@ -16,6 +17,7 @@ class Comparison:
     differing: int = 0
     losses: int = 0
     differing_losses: int = 0
+    differing_overflows: int = 0
     first: str = ""
     places: dict = field(default_factory=dict)
 
@@ -38,10 +40,16 @@ class Comparison:
             self.differing_losses += 1
             self.first = self.first or f"LOSS of {when}: {ours}, reference {theirs}"
 
+    def overflow(self, flag, agrees, when):
+        """Note whether the engine's overflow bit of a minibatch agrees with the reference's gradients."""
+        if not agrees:
+            self.differing_overflows += 1
+            self.first = self.first or f"overflow bit of {when}: {int(flag)}"
+
     @property
     def equal(self):
         """True when something was compared and nothing differed."""
-        return self.words > 0 and self.differing == 0 and self.differing_losses == 0
+        return self.words > 0 and self.differing == self.differing_losses == self.differing_overflows == 0
 
 
 @dataclass
@@ -49,9 +57,11 @@ class Progress:
     """Counts and sums of a training, and after `kept` its states.
 
     epoch: whole epochs, each with an entry in `history`; minibatch, images, loss (integer), float32_loss: of the epoch
-    that has begun; iteration: minibatches in all; trained: images in all; counters: sums over all minibatches. state,
-    reference, float32: per layer a dict as `ReferenceTrainer.weights` has it, of the session and of the two trainers
-    beside it (None without them); events: the recorded minibatch.
+    that has begun; overflows, first_overflow: minibatches in which a gradient overflowed, number of the first (from 0);
+    saturated, epoch_saturated: `counts` of `Saturations`, of all epochs and of the one that has begun or just ended.
+    iteration: minibatches in all; trained: images in all; counters: sums over all minibatches. state, reference,
+    float32: per layer a dict as `ReferenceTrainer.weights` has it, of the session and of the two trainers beside it
+    (None without them); events: the recorded minibatch.
     """
 
     epoch: int = 0
@@ -62,6 +72,10 @@ class Progress:
     iteration: int = 0
     trained: int = 0
     seconds: float = 0.0
+    overflows: int = 0
+    first_overflow: int | None = None
+    saturated: dict = field(default_factory=dict)
+    epoch_saturated: dict = field(default_factory=dict)
     counters: dict = field(default_factory=dict)
     comparison: Comparison = field(default_factory=Comparison)
     history: list = field(default_factory=list)
@@ -85,7 +99,8 @@ class Progress:
     @classmethod
     def from_plain(cls, plain: dict, **arrays) -> "Progress":
         """The opposite of `plain`. Raises TypeError for anything else."""
-        return cls(**plain | {"comparison": Comparison(**plain["comparison"])}, **arrays)
+        loss = math.nan if plain["float32_loss"] is None else plain["float32_loss"]     # JSON has no NaN
+        return cls(**plain | {"comparison": Comparison(**plain["comparison"]), "float32_loss": loss}, **arrays)
 
 
 ARRAYS = ("state", "reference", "float32", "events")

@@ -2,13 +2,13 @@
 """What a run leaves behind: counters by cause, timeline, pictures."""
 
 import io
-import json
 
 import numpy as np
 
-from gradcore import model_file
+from gradcore import model_file, strict_json
 from gradcore.files import write_bytes, write_json, write_text
 from gradcore.isa import ENGINES, PRODUCERS
+from gradcore.saturation import warnings as saturation_warnings
 
 COLOURS = {"load": "#4477aa", "wload": "#66ccee", "compute": "#228833", "store": "#ccbb44", "update": "#ee6677"}
 
@@ -56,7 +56,7 @@ def chrome_trace(events, names, run=None):
 
 def write_trace(path, events, names, run=None):
     """Write `chrome_trace` as a file."""
-    write_text(path, json.dumps(chrome_trace(events, names, run)))
+    write_text(path, strict_json.dumps(chrome_trace(events, names, run)))
 
 
 def _pyplot():
@@ -112,8 +112,15 @@ def timeline_picture(path, events, title="one minibatch"):
 
 def failed(found):
     """True when a report holds a failed check."""
-    wrong = ("differing_words", "differing_losses", "differing_outputs", "unaccounted_cycles")
+    wrong = ("differing_words", "differing_losses", "differing_overflows", "differing_outputs", "unaccounted_cycles", "overflowed_minibatches")
     return found.get("weights_equal") is False or any(found.get(key) for key in wrong)
+
+
+def warnings(found):
+    """Lines about numbers that did not fit: gradients that were wrapped, tensors of which many words were saturated."""
+    count, rows = found.get("overflowed_minibatches"), found.get("saturations") or []
+    lines = [f"gradients overflowed in {count} minibatches, first in minibatch {found['first_overflow']}: such an update is wrong"] if count else []
+    return lines + saturation_warnings([{**row, "clipped": row["last_clipped"], "words": row["last_words"]} for row in rows])
 
 
 def _percent(value):

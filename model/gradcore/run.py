@@ -13,12 +13,13 @@ import numpy as np
 
 import gradcore
 from gradcore import interrupt, report
-from gradcore.data import batches, quantize_input
+from gradcore.data import batches, outside, quantize_input, real
 from gradcore.files import FileError
 from gradcore.float_trainer import FloatTrainer
 from gradcore.loss import loss_value
 from gradcore.progress import Progress
 from gradcore.reference import STATE, ReferenceTrainer
+from gradcore.saturation import Saturations
 
 CHECKS = ("epoch", "step", "none")
 
@@ -93,7 +94,9 @@ class _Run:
         self.options, self.progress, self.save = options, progress, save
         self.x_train, self.x_test = quantize_input(data.x_train, network), quantize_input(data.x_test, network)
         self.checking = options.check != "none"
-        self.reference = ReferenceTrainer(network, options.seed) if self.checking else None
+        acc_width = {"acc_width": session.config.acc_width} if hasattr(session, "config") else {}
+        self.reference = ReferenceTrainer(network, options.seed, **acc_width) if self.checking else None
+        self.counting = self.reference or getattr(session, "trainer", None)     # who counts saturated words, if anybody does
         self.float32 = FloatTrainer(network, options.seed) if options.float32 else None
         self.begin, self.now = begin, begin.kept() if begin else Progress()
         if begin:
@@ -161,6 +164,7 @@ class _Run:
             "test_accuracy": float((outputs.argmax(axis=1) == self.data.y_test).mean()),
             "weights_equal": now.comparison.equal if self.checking else None,
             **theirs,
+            "saturations": [row for row in Saturations(now.epoch_saturated).rows() if row["clipped"]] if self.counting else None,
         }
         if self.float32:
             entry["float32_loss"] = now.float32_loss / now.images
@@ -175,14 +179,24 @@ class _Run:
 
     def _minibatch(self, index, beside):
         now = self.now
+        if not now.minibatch:
+            now.epoch_saturated = {}
         expected = beside.submit(self._references, index, now.iteration)
         loss = self._step(index)
         theirs, float32_loss = expected.result()
         state = self.session.weights()
         if self.checking:
             now.comparison.loss(loss, theirs, f"minibatch {now.iteration}")
+            flag = self.session.overflowed()
+            now.comparison.overflow(flag, self.reference.overflow_agrees(flag), f"minibatch {now.iteration}")
         if self.options.check == "step":
             now.comparison.weights(self.network, state, self.reference.state, f"minibatch {now.iteration}")
+        if self.session.overflowed():
+            now.overflows += 1
+            now.first_overflow = now.iteration if now.first_overflow is None else now.first_overflow
+        if self.counting:
+            taken = self.counting.saturations.take()
+            now.saturated, now.epoch_saturated = (Saturations(counts).plus(taken).counts for counts in (now.saturated, now.epoch_saturated))
         now.iteration += 1
         now.minibatch += 1
         now.images += len(index)
@@ -215,15 +229,27 @@ class _Run:
     def _references(self, index, iteration):
         labels = self.data.y_train[index]
         loss = self.reference.step(self.x_train[index], labels, iteration) if self.reference else None
-        return loss, self.float32.step(self.data.x_train[index], labels) if self.float32 else 0.0
+        return loss, self.float32.step(real(self.data.x_train[index]), labels) if self.float32 else 0.0
 
     def _reference_results(self):
         found = {}
         if self.reference:
             found["reference_outputs"] = self.reference.forward(self.x_test)
         if self.float32:
-            found["float32_test_accuracy"] = self.float32.accuracy(self.data.x_test, self.data.y_test)
+            size, x, y = self.network.minibatch, self.data.x_test, self.data.y_test
+            right = sum(int((self.float32.predict(real(x[n:n + size])) == y[n:n + size]).sum()) for n in range(0, len(x), size))
+            found["float32_test_accuracy"] = right / len(x)
         return found
+
+    def _saturations(self):
+        """Rows of all epochs with the numbers of the last one beside them; None when nobody counted."""
+        if not self.counting:
+            return None
+        last = {(row["layer"], row["kind"]): row for row in Saturations(self.now.epoch_saturated).rows()}
+        clipped, words = outside(self.data.x_train, self.network), self.data.x_train.size
+        rows = [{"layer": "input", "kind": "input", "clipped": clipped, "words": words}] + Saturations(self.now.saturated).rows()
+        last["input", "input"] = rows[0]
+        return [row | {f"last_{key}": last[row["layer"], row["kind"]][key] for key in ("clipped", "words")} for row in rows]
 
     def _loss(self, total):
         return loss_value(self.network.loss, int(total), self.network.parameters[-1].fo)
@@ -249,7 +275,11 @@ class _Run:
             "words_compared": compared.words,
             "differing_losses": compared.differing_losses,
             "losses_compared": compared.losses,
+            "differing_overflows": compared.differing_overflows,
             "differing_outputs": wrong_outputs if self.checking else None,
+            "overflowed_minibatches": self.now.overflows,
+            "first_overflow": self.now.first_overflow,
+            "saturations": self._saturations(),
             "first_difference": compared.first or None,
             "differing_places": compared.places,
             "weights_sha256": weights_sha256(self.done.state),

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the commands share: the application, exit codes, options of several commands and what becomes of them."""
 
-import json
 import re
 import sys
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from gradcore import files
+from gradcore import files, strict_json
 from gradcore.compiler import CompileError
 from gradcore.config import EngineConfig
 from gradcore.session import BACKENDS
@@ -105,7 +104,7 @@ def screen_beside(json_file):
 def write_json(target, content):
     """Write `content` to the file, or to the standard output for -."""
     if target == "-":
-        print(json.dumps(content, indent=1, default=str))
+        print(strict_json.dumps(content, 1))
     elif target:
         files.make_folder(Path(target).parent)
         files.write_json(target, content)

@@ -71,7 +71,7 @@ def train(
         else:
             raise UserError(f"{out}: there is no run to resume")
         network, configuration = run.model.network, run.configuration
-        dataset = load_data(configuration, network, begun is not None)
+        dataset = load_data(configuration, network, begun is not None, screen)
         if begun and folder.finished and run.progress.epoch >= configuration["epochs"]:
             return _complete(folder, screen, json_file)
         folder = folder or stack.enter_context(_folder(out))
@@ -91,6 +91,8 @@ def train(
             folder.resume(run, configuration != begun.configuration, problem)
         found, state, recorded = _train(network, dataset, session, run, folder, begun, minutes, screen)
         found["run"] = configuration["run"]
+        for line in reports.warnings(found):
+            screen.print(f"warning: {line}", markup=False)
         reports.write_run(folder.path, found, replace(run.model, state=state), recorded)
     write_json(json_file, found)
     screen.print(reports.last_line(found), markup=False)
@@ -127,12 +129,13 @@ def continued(begun, network, given, out) -> Checkpoint:
     return replace(begun, configuration=configuration)
 
 
-def load_data(configuration, network, begun):
+def load_data(configuration, network, begun, screen):
     """The data set of a run, the same as before where it has `begun`; their hash goes into the configuration. Raises
     UserError, DataError."""
     name = configuration["data"]
     dataset = replace(datasets.load(name), name=name)
-    datasets.check(dataset, network)
+    for line in datasets.check(dataset, network):
+        screen.print(f"warning: {line}", markup=False)
     sha256 = datasets.data_sha256(dataset)
     if begun and sha256 != configuration["data_sha256"]:
         raise UserError(f"--data {name}: data_sha256: these are not the data that the run began with")
