@@ -11,7 +11,7 @@ DOCUMENTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "tb/suppor
 DOCUMENTS += [file for pattern in ("doc/*.md", "rtl/*/README.md", "examples/*/README.md", "boards/*/README.md")
               for file in sorted(ROOT.glob(pattern))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
-COMMANDS = {"make", "python", "build/venv/bin/python", "..", "gradcore", "fusesoc", "pip", "vivado", "qsys-script", "cd", "export"}
+COMMANDS = set("make python build/venv/bin/python .. gradcore fusesoc pip vivado qsys-script cd export".split())
 
 
 @dataclass(frozen=True)
