@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gc_avalon_agent. Avalon-MM: every access is answered once, in order, 2 cycles later, by readdatavalid or writeresponsevalid, never both;
-// waitrequest exactly in a reset. Register port: every read and every write of whole words once, in order, with its address and data, a cycle after
-// it; no other access; the answer to a read is the register's data. A reset takes no access and forgets all others from its second cycle on. Assumed:
+// waitrequest exactly in a reset. Register port: every read and every write once, in order, with its address, data and byte enables, a
+// cycle after it; no other access; the answer to a read is the register's data; every answer is OKAY. A reset takes no access and forgets all others. Assumed:
 // never a read and a write at once.
 `default_nettype none
 
@@ -23,6 +23,7 @@ module gc_avalon_agent_props (
     wire        reg_write;
     wire [11:0] reg_addr;
     wire [31:0] reg_wdata;
+    wire [3:0]  reg_strb;
     wire        reg_read;
     wire        started;
 
@@ -30,12 +31,11 @@ module gc_avalon_agent_props (
         .clk(clk), .rst(rst), .avs_address(address), .avs_read(read), .avs_write(write), .avs_writedata(writedata), .avs_byteenable(byteenable),
         .avs_readdata(readdata), .avs_readdatavalid(readdatavalid), .avs_waitrequest(waitrequest), .avs_response(response),
         .avs_writeresponsevalid(writeresponsevalid),
-        .m_reg_write(reg_write), .m_reg_addr(reg_addr), .m_reg_wdata(reg_wdata), .m_reg_read(reg_read), .s_reg_rdata(reg_rdata)
+        .m_reg_write(reg_write), .m_reg_addr(reg_addr), .m_reg_wdata(reg_wdata), .m_reg_strb(reg_strb), .m_reg_read(reg_read), .s_reg_rdata(reg_rdata)
     );
     gc_first_reset u_reset (.clk(clk), .rst(rst), .started(started));
 
     wire        taken   = (read || write) && !waitrequest;
-    wire        refused = write && byteenable != 4'hf;
     wire        port    = reg_read || reg_write;
     wire        answer  = readdatavalid || writeresponsevalid;
     wire [1:0]  waiting;
@@ -45,15 +45,14 @@ module gc_avalon_agent_props (
     wire        port_inside_unused;
     wire        port_tracked_unused;
     wire        port_ahead_unused;
-    wire [44:0] port_word_unused;
-    gc_stream_order #(.W(45), .MOST(1), .LATENCY(1)) u_port (
-        .clk(clk), .rst(rst), .started(started), .push(taken && !refused), .s_data({write, address, 2'b00, write ? writedata : 32'd0}),
-        .pop(port), .m_valid(port), .m_data({reg_write, reg_addr, reg_write ? reg_wdata : 32'd0}),
+    wire [48:0] port_word_unused;
+    gc_stream_order #(.W(49), .MOST(1), .LATENCY(1)) u_port (
+        .clk(clk), .rst(rst), .started(started), .push(taken), .s_data({write, address, 2'b00, write ? {byteenable, writedata} : 36'd0}),
+        .pop(port), .m_valid(port), .m_data({reg_write, reg_addr, reg_write ? {reg_strb, reg_wdata} : 36'd0}),
         .stored(port_inside_unused), .tracked(port_tracked_unused), .ahead(port_ahead_unused), .word(port_word_unused)
     );
-    // Writes that are refused answer SLVERR, everything else OKAY.
     gc_stream_order #(.W(3), .MOST(2), .LATENCY(2)) u_answer (
-        .clk(clk), .rst(rst), .started(started), .push(taken), .s_data({write, refused, 1'b0}), .pop(answer), .m_valid(answer),
+        .clk(clk), .rst(rst), .started(started), .push(taken), .s_data({write, 2'b00}), .pop(answer), .m_valid(answer),
         .m_data({writeresponsevalid, response}), .stored(waiting), .tracked(answer_tracked), .ahead(answer_ahead), .word(answer_word)
     );
 
@@ -64,15 +63,17 @@ module gc_avalon_agent_props (
         taken_q <= taken && !rst;
     end
 
+    always @* if (rst) assert (!readdatavalid && !writeresponsevalid);
+
     always @* if (started) begin
         assume (!(read && write));
         assert (waitrequest == rst);
         assert (!(reg_read && reg_write) && !(readdatavalid && writeresponsevalid));
-        assert (readdatavalid == read_q);
+        assert (readdatavalid == (read_q && !rst));
         if (readdatavalid) assert (readdata == reg_rdata);
-        assert (waiting == {1'b0, taken_q} + {1'b0, answer});
-        cover (waiting == 2'd2 && answer_tracked && answer_ahead == 2'd1 && answer_word == 3'b110 && readdatavalid && taken && read);
-        cover (rst && port && answer);
+        assert (rst || waiting == {1'b0, taken_q} + {1'b0, answer});
+        cover (waiting == 2'd2 && answer_tracked && answer_ahead == 2'd1 && answer_word == 3'b100 && readdatavalid && taken && read);
+        cover (rst && port);
     end
 endmodule
 

@@ -3,7 +3,7 @@
 // at most OUTSTANDING reads without all their data; a write burst has exactly burstcount beats, its address and burstcount in each. For the native
 // port: every request is a burst with its address and length, every beat moves once, in order; data and responses of the bus with their codes, `last`
 // where the request says. Nothing waits but for the bus, a read also for one of OUTSTANDING places, a write request for the beats of the one before.
-// A reset forgets all bursts. Assumed: the native port's rules of its requester; readdatavalid only for a read taken in an earlier cycle,
+// A reset forgets all bursts and shows no command. Assumed: the native port's rules of its requester; readdatavalid only for a read taken in an earlier cycle,
 // writeresponsevalid only for a burst whose last beat was, fewer than 65535 of them missing.
 `default_nettype none
 
@@ -128,19 +128,21 @@ module gc_avalon_master_props (
     wire [31:0] ring = {\u_dut.u_lengths.word_q[3] , \u_dut.u_lengths.word_q[2] , \u_dut.u_lengths.word_q[1] , \u_dut.u_lengths.word_q[0] };
     wire [63:0] kept = {ring, ring} >> (8 * \u_dut.u_lengths.rd_q [1:0]);      // the oldest one lowest
 
+    always @* if (rst) assert (!read && !write);
+
     integer i;
     always @* if (started) begin
         assume (!readdatavalid || bus_reads != 3'd0);
         assume (!writeresponsevalid || unanswered_q != 16'd0);
         assume (!(&unanswered_q) || write_waitrequest);
         if (read) assert (read_burstcount >= 9'd1 && read_burstcount <= 9'd256 && read_address == rreq_addr && read_len == {1'b0, rreq_len});
-        assert (read == (rreq_valid && !bus_read_full) && read_taken == (rreq_valid && rreq_ready));
+        if (!rst) assert (read == (rreq_valid && !bus_read_full) && read_taken == (rreq_valid && rreq_ready));
         assert (rdat_valid == readdatavalid && rdat_data == readdata && rdat_resp == read_response);
         if (native_writes != 3'd0) assert (write_burstcount >= 9'd1 && write_burstcount <= 9'd256 && {write_address, write_burstcount} == asked_q);
         if (write && !first) assert ({write_address, write_burstcount} == command_q);
         if (write) assert (word == wdat_word && wdat_last == (left == 9'd1));
         assert (wreq_ready == (native_writes == 3'd0) && native_writes <= 3'd1);
-        assert (write == wdat_valid && write_taken == (wdat_valid && wdat_ready));
+        if (!rst) assert (write == wdat_valid && write_taken == (wdat_valid && wdat_ready));
         assert (wrsp_valid == writeresponsevalid && wrsp_resp == write_response);
         // Both ends count the same bursts, and the host the same reads.
         assert (native_reads == bus_reads && bus_reads <= 3'd4 && \u_native_read.u_queue.lens_q == \u_bus_read.lens_q );

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gc_axi_master, MEM_W 64, with at most 4 bursts under way on each side. AXI4 for its requester: AR, AW, W stay until taken, bursts of whole beats
-// inside 4 KiB, WLAST on the last beat, no W before its AW is offered, RREADY and BREADY always high, ID 0. For the native port: data and
+// inside 4 KiB, WLAST on the last beat, no W before its AW is offered, RREADY and BREADY always high, ID 0; no VALID in a reset, not even the first. For the native port: data and
 // responses of the bus with their codes, all of them and no others. Assumed: the native port's rules of its requester, AXI4's of the slave.
 `default_nettype none
 
@@ -101,6 +101,8 @@ module gc_axi_master_props (
     (* hierconn *) wire [31:0] \u_native_write.u_queue.lens_q ;
     (* hierconn *) wire [31:0] \u_bus_write.u_queue.lens_q ;
 
+    always @* if (rst) assert (!arvalid && !awvalid && !wvalid);
+
     always @* if (started) begin
         assume (!bus_read_full || !arready);
         assume (!native_write_full || !wreq_valid);
@@ -112,7 +114,7 @@ module gc_axi_master_props (
         if (wrsp_valid) assert (wrsp_resp == bresp);
         if (wvalid) assert (word == wdat_word);
         if (arvalid) assert (araddr == rreq_addr && arlen == rreq_len);
-        if (wreq_valid && wreq_ready) assert (awvalid && awaddr == wreq_addr && awlen == wreq_len);
+        if (wreq_valid && wreq_ready && !rst) assert (awvalid && awaddr == wreq_addr && awlen == wreq_len);
         // Both ends count the same bursts.
         assert (native_reads == bus_reads && \u_native_read.u_queue.lens_q == \u_bus_read.u_queue.lens_q );
         assert (native_writes == bus_writes && \u_native_write.u_queue.lens_q == \u_bus_write.u_queue.lens_q );

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue of words: every word that goes in comes out once, unchanged and in its turn, not later than LATENCY cycles after it could (0: at any time);
+// A queue of words: every word that goes in comes out once, unchanged and in its turn, not later than LATENCY cycles after it could (0: at any time; a reset may hide it);
 // never more than MOST are inside. The solver tracks any one word: `ahead` words leave before it. The outputs are for the invariants of a proof.
 `default_nettype none
 
@@ -45,7 +45,7 @@ module gc_stream_order #(
     always @* if (started) begin
         assert (stored <= MOST);
         assert (stored != 0 || !m_valid);
-        assert (stored == 0 || m_valid || LATENCY == 0 || waited_q < LATENCY - 1);
+        assert (rst || stored == 0 || m_valid || LATENCY == 0 || waited_q < LATENCY - 1);
         if (tracked) assert (ahead < stored);
         if (tracked && ahead == 0 && m_valid) assert (m_data == word);
     end

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rule of streams (doc/streams.md): once valid is high, it and the payload stay until the word is taken.
+// The rule of streams (doc/streams.md): once valid is high, it and the payload stay until the word is taken. A reset ends that at once.
 `default_nettype none
 
 module gc_stream_rules #(
@@ -20,7 +20,7 @@ module gc_stream_rules #(
         data_q    <= data;
     end
 
-    gc_rule #(.ASSUME(ASSUME)) u_stays (.ok(!stalled_q || (valid && data == data_q)));
+    gc_rule #(.ASSUME(ASSUME)) u_stays (.ok(rst || !stalled_q || (valid && data == data_q)));
 endmodule
 
 `default_nettype wire

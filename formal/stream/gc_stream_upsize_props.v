@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gc_stream_upsize of RATIO words a beat: a beat per RATIO words or s_last, in the cycle after its last word; m_words and m_last; the words of
-// a beat in their lanes (the solver looks at any one lane); the rule of streams.
+// a beat in their lanes, zero behind them (the solver looks at any one lane); the rule of streams.
 `default_nettype none
 
 module gc_stream_upsize_props #(
@@ -59,6 +59,7 @@ module gc_stream_upsize_props #(
         assert (s_ready == (!m_valid || m_ready));
         if (m_valid) assert (m_words == words_q && m_last == last_q);
         if (lane < words_q) assert (m_data[4*lane +: 4] == word_q);
+        else if (lane < RATIO && words_q != 0) assert (m_data[4*lane +: 4] == 0);
         assert (\u_dut.lane_q == before && words_q <= RATIO && before < RATIO);
         cover (m_valid && m_last && lane == RATIO - 1 && lane < words_q && push);
     end

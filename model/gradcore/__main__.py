@@ -4,17 +4,42 @@
 import os
 import sys
 
+from gradcore import interrupt
+
 
 def main():
     """Run the command line; typer and rich are needed only here."""
+    interrupt.install()
     # One thread for the float trainer: its sums then have one order, and the simulation keeps a core of its own.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")   # names that the terminal cannot show
     try:
         from gradcore.cli import run
     except ModuleNotFoundError as error:
         print(f"error: {error.name} is not installed: pip install {error.name}", file=sys.stderr)
         return 3
-    return run()
+    try:
+        interrupt.begin()
+        code = _flushed(run())
+    except interrupt.Interrupted as error:
+        code = error.code
+    if code > 128:
+        os._exit(code)      # a thread may still be at work
+    return code
+
+
+def _flushed(code):
+    """The exit code, when the rest of the output can be written."""
+    try:
+        sys.stdout.flush()
+        return code
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())      # for the interpreter's own flush
+        if isinstance(error, BrokenPipeError):
+            return 141
+        print(f"error: standard output: {error.strerror}", file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":

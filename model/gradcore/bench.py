@@ -13,9 +13,10 @@ from gradcore.config import EngineConfig
 from gradcore.data import DataError, check, quantize_input
 from gradcore.data import batches as shuffled
 from gradcore.isa import ENGINES, PRODUCERS, Opcode
+from gradcore.progress import Comparison
 from gradcore.reference import ReferenceTrainer
 from gradcore.report import by_cause, unaccounted
-from gradcore.run import Comparison, ideal_macs
+from gradcore.run import ideal_macs
 from gradcore.session import EngineSession
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
@@ -53,7 +54,7 @@ def random_batches(network, seed: int):
 
 def data_batches(network, dataset, seed: int):
     """Endless minibatches of a data set's training images, in a new order in every epoch."""
-    check(dataset, network)
+    check(dataset, network, rest=False)
     x = quantize_input(dataset.x_train, network)
     if len(x) < network.minibatch:
         raise DataError(dataset.name, "x_train", f"has {len(x)} images, a minibatch {network.minibatch}")

@@ -4,6 +4,7 @@
 import json
 from pathlib import Path
 
+from gradcore.files import write_json, write_text
 from gradcore.sources import ROOT
 
 FIGURES, PAGE = ROOT / "doc" / "benchmarks.json", ROOT / "doc" / "benchmarks.md"
@@ -51,8 +52,8 @@ def store(case: tuple, found: dict, figures: Path = FIGURES, page: Path = PAGE):
     known = json.loads(figures.read_text()) if figures.exists() else {}
     known[name_of(case)] = {key: found[key] for key in KEPT}
     known = {name_of(c): known[name_of(c)] for c in CASES if name_of(c) in known}
-    figures.write_text(json.dumps(known, indent=1) + "\n")
-    page.write_text(page_text(known))
+    write_json(figures, known)
+    write_text(page, page_text(known))
 
 
 def page_text(known: dict) -> str:

@@ -1,87 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line. Exit codes: 0 ok, 1 mismatch or failed check, 2 user's error, 3 tool missing."""
+"""The command line: its commands, and what becomes of exceptions (exit codes: doc/simulation.md)."""
 
 import json
-import re
-import shutil
 import sys
-from contextlib import contextmanager
 from dataclasses import replace
-from enum import Enum
 from pathlib import Path
 from typing import Annotated
-from zipfile import BadZipFile
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from gradcore import bench as benches
-from gradcore import bench_table
+from gradcore import bench_table, files
 from gradcore import data as datasets
 from gradcore import doctor as checks
 from gradcore import network as networks
 from gradcore import report as reports
-from gradcore import run as runs
-from gradcore.compiler import CompileError, compile_network
-from gradcore.config import EngineConfig
+from gradcore.commands import evaluate, train  # noqa: F401 (they are commands)
+from gradcore.commands.common import (MISMATCH, MISSING, OK, PIPE, USER, BackendOption, EngineOption, JsonOption, Net, StallOption, UserError, app,
+                                      console, engine_config, fitting, memory_of, network_file, screen_beside, write_json)
+from gradcore.compiler import compile_network
 from gradcore.driver import EngineError
+from gradcore.interrupt import Interrupted
 from gradcore.linux import DeviceError
 from gradcore.machine import Deadlock
-from gradcore.session import BACKENDS, open_session
-from gradcore.sim.backend import Memory, MemoryRuleBroken
+from gradcore.run_folder import CHECKPOINT, RESULTS
+from gradcore.sim.backend import MemoryRuleBroken
 from gradcore.sim.build import FRONTS, BuildFailed, ToolMissing
-from gradcore.sources import ROOT
-
-OK, MISMATCH, USER, MISSING = 0, 1, 2, 3
-EXAMPLES = ROOT / "examples"
-
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, help=__doc__)
-console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 160)
-Check = Enum("Check", {name: name for name in runs.CHECKS}, type=str)
-
-Net = Annotated[Path, typer.Argument(metavar="NET", help="network description: a net.toml file or the name of an example", callback=lambda net: net and network_file(net))]
-EngineOption = Annotated[str, typer.Option("--engine", metavar="KEY=VALUE,..", help="engine that differs from the default: grid, cols, act_depth, ..")]
-JsonOption = Annotated[str, typer.Option("--json", metavar="FILE", help="write the result as JSON, - for the standard output")]
-
-
-def backend_name(name: str) -> str:
-    """`name`, if there is such a back end."""
-    if name not in BACKENDS and not re.fullmatch(r"(uio|xdma):\d+", name):
-        raise typer.BadParameter(f"{name!r} is not one of {', '.join(BACKENDS)}, uio:N, xdma:N")
-    return name
-
-
-BackendOption = Annotated[str, typer.Option(metavar="NAME", callback=backend_name, help="sim: simulated RTL; sim-axi, sim-avalon: through a bus front; machine: "
-                                            "machine model; reference: the reference trainer alone; uio:N, xdma:N: a board")]
-StallOption = Annotated[float, typer.Option(metavar="P", min=0, max=0.99, help="simulated RTL: probability of back-pressure per cycle and channel; with it "
-                                            "each burst's latency is random, too [default: 0.2 with a bus front, else 0]")]
-
-
-def memory_of(backend: str, stall: float | None, **figures) -> Memory:
-    """The simulated memory of a back end."""
-    if stall is None:
-        stall = 0.2 if backend in FRONTS and backend != "sim" else 0.0
-    elif backend not in FRONTS:
-        raise UserError(f"--stall: the back end {backend} has no simulated memory")
-    memory = Memory(stall=stall, **figures)
-    return replace(memory, jitter=memory.latency) if stall else memory
-
-
-class UserError(Exception):
-    """Something the user can put right; the text names it."""
-
-
-def network_file(net: Path) -> Path:
-    """The file of a network: `net` itself, or the net.toml of the example of that name."""
-    named = EXAMPLES / str(net) / "net.toml"
-    if net.exists() or net.suffix == ".toml" or len(net.parts) > 1:
-        return net
-    if not named.exists():
-        names = ", ".join(sorted(path.parent.name for path in EXAMPLES.glob("*/net.toml")))
-        raise UserError(f"{net}: no such file, and no example; there are {names}")
-    return named
 
 
 def run(arguments=None):
@@ -89,121 +34,23 @@ def run(arguments=None):
     try:
         app(args=arguments, prog_name="gradcore")
     except SystemExit as end:
-        return end.code
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
-    except (UserError, networks.NetworkError, datasets.DataError, DeviceError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return USER
+        return PIPE if isinstance(end.__context__, BrokenPipeError) else end.code
+    except Interrupted as error:
+        return _end("interrupted", error, error.code)
+    except (UserError, files.FileError, networks.NetworkError, datasets.DataError, DeviceError) as error:
+        return _end(f"error: {error}", error, USER)
     except (EngineError, MemoryRuleBroken, Deadlock) as error:
-        print(f"failed: {error}", file=sys.stderr)
-        return MISMATCH
+        return _end(f"failed: {error}", error, MISMATCH)
     except (ToolMissing, BuildFailed) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return MISSING
-
-
-def engine_config(text, data_width):
-    """`EngineConfig` of an option like grid=4,cols=8; the words are as wide as the network's unless it says otherwise."""
-    values = {"data_width": data_width}
-    for part in filter(None, text.split(",")):
-        key, _, value = part.partition("=")
-        if key not in EngineConfig.__dataclass_fields__:
-            raise UserError(f"--engine: {key!r} is not one of {', '.join(EngineConfig.__dataclass_fields__)}")
-        if not value.isdigit():
-            raise UserError(f"--engine: {key} is {value!r}, not a number")
-        values[key] = int(value)
-    try:
-        return EngineConfig(**values)
-    except ValueError as error:
-        raise UserError(f"--engine: {error}") from error
-
-
-@contextmanager
-def fitting(net):
-    """Name the file of a network that does not fit the engine."""
-    try:
-        yield
-    except CompileError as error:
-        raise UserError(f"{net}: {error}") from error
-
-
-def write_json(target, content):
-    """Write `content` to the file, or to the standard output for -."""
-    text = json.dumps(content, indent=1, default=str)
-    if target == "-":
-        print(text)
-    elif target:
-        try:
-            Path(target).parent.mkdir(parents=True, exist_ok=True)
-            Path(target).write_text(text + "\n")
-        except OSError as error:
-            raise UserError(f"{target}: cannot be written: {error.strerror}") from error
-
-
-@app.command()
-def train(
-    net: Net,
-    data: Annotated[str, typer.Option(help="digits, a .npz file with x_train, y_train, x_test, y_test, or a folder of CIFAR-10 or MNIST files")] = "digits",
-    epochs: Annotated[int, typer.Option(min=1)] = 10,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="initial weights, order of the images, stochastic rounding")] = 1,
-    check: Annotated[Check, typer.Option(help="when every word is compared with the reference trainer")] = Check.epoch,
-    backend: BackendOption = "sim",
-    stall: StallOption = None,
-    out: Annotated[Path, typer.Option(help="run folder")] = Path("build/run"),
-    engine: EngineOption = "",
-    float32: Annotated[bool, typer.Option(help="train in floating point beside it, to compare accuracies")] = True,
-    json_file: JsonOption = "",
-):
-    """Train a network and compare every weight with the reference trainer."""
-    network = networks.load(net)
-    config, memory = engine_config(engine, network.data_width), memory_of(backend, stall)
-    dataset = replace(datasets.load(data), name=data)
-    datasets.check(dataset, network)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
+        return _end(f"error: {error}", error, MISSING)
     except OSError as error:
-        raise UserError(f"--out {out}: cannot be made: {error.strerror}") from error
-    # With the JSON on the standard output everything else goes to the other one.
-    screen = Console(stderr=True, highlight=False, soft_wrap=True) if json_file == "-" else console
-    with fitting(net):
-        session = open_session(backend, network, config, seed, memory, screen.print)
-    try:
-        shutil.copyfile(net, out / "net.toml")
-        configuration = {
-            "command": ["gradcore", *sys.argv[1:]], "network": str(net), "data": data, "epochs": epochs, "seed": seed, "check": check.value,
-            "backend": backend, "stall": getattr(session.memory, "stall", None), "engine": vars(config), "engine_sha256": session.engine_sha256, "versions": runs.versions(),
-        }  # fmt: skip
-        write_json(out / "run.json", configuration)
-        options = runs.Options(epochs, seed, "none" if backend == "reference" else check.value, float32)
-        with progress_of(screen, epochs, len(dataset.y_train)) as progress:
-            found, state, recorded = runs.train(network, dataset, session, options, progress)
-    finally:
-        session.close()
-    reports.write_run(out, found, state, recorded)
-    write_json(json_file, found)
-    screen.print(reports.last_line(found), markup=False)
-    raise typer.Exit(MISMATCH if reports.failed(found) else OK)
+        return _end(f"error: {error.filename or 'standard output'}: {error.strerror}", error, USER)
 
 
-@contextmanager
-def progress_of(screen, epochs, images):
-    """A function that shows minibatches and epochs: a bar on a terminal, a line per epoch everywhere."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=screen, disable=not screen.is_terminal, transient=True) as bar:
-        task = bar.add_task("training", total=epochs * images)
-        accuracy = ""
-
-        def show(entry):
-            nonlocal accuracy
-            done = (entry["epoch"] - 1) * images + entry["images"]
-            if "test_accuracy" in entry:
-                accuracy = f"  accuracy {entry['test_accuracy']:.3f}"
-                screen.print(reports.epoch_line(entry, epochs), markup=False)
-            bar.update(task, completed=done, description=f"epoch {entry['epoch']}/{epochs}  loss {entry['loss']:.4f}{accuracy}")
-
-        yield show
+def _end(text, error, code):
+    """Print what ended the command and how to go on; returns the exit code."""
+    print("; ".join([text, *getattr(error, "__notes__", [])]), file=sys.stderr)
+    return code
 
 
 @app.command()
@@ -241,8 +88,10 @@ def bench(
         raise UserError(f"--lanes: {lanes!r} is not one of {', '.join(grids)}")
     if backend not in FRONTS:
         raise UserError(f"--backend: {backend!r} is not one of {', '.join(FRONTS)}")
-    screen = Console(stderr=True, highlight=False, soft_wrap=True) if json_file == "-" else console
+    screen = screen_beside(json_file)
     wrong = False
+    if out:
+        clear_for_bench(out)
     for name, columns, images, *memory in cases:
         file = network_file(Path(name))
         network = networks.load(file)
@@ -261,6 +110,14 @@ def bench(
         screen.print(reports.bench_line(found), markup=False)
     write_json(json_file, found)
     raise typer.Exit(MISMATCH if wrong else OK)
+
+
+def clear_for_bench(folder):
+    """Make the folder of a benchmark and remove the results of an older one."""
+    if (files.make_folder(folder) / CHECKPOINT).exists():
+        raise UserError(f"--out {folder}: holds a training run")
+    for name in RESULTS:
+        files.remove(folder / name)
 
 
 @app.command("compile")
@@ -282,17 +139,16 @@ def compile_command(
 @app.command()
 def report(folder: Annotated[Path, typer.Argument(metavar="RUN", help="run folder")], json_file: JsonOption = ""):
     """Show the figures of a run or of a benchmark and draw its pictures again."""
+    file = folder / "report.json"
+    if not file.exists() and (folder / CHECKPOINT).exists():
+        raise UserError(f"{file}: is missing: the run is not finished; gradcore train --resume continues it")
     try:
-        found = json.loads((folder / "report.json").read_text())
+        found = json.loads(files.read_bytes(file))
         line = reports.last_line(found) if "history" in found else reports.bench_line(found)
-    except OSError as error:
-        raise UserError(f"{folder / 'report.json'}: cannot be read: {error.strerror}") from error
+    except files.FileError:
+        raise
     except (ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{folder / 'report.json'}: is not a report: {error!r}") from error
-    if "history" in found:
-        reports.loss_picture(folder / "loss.png", found["history"])
-    else:
-        reports.roofline_picture(folder / "roofline.png", found)
+        raise UserError(f"{file}: is not a report: {error!r}") from error
     write_json(json_file, found)
     if json_file != "-":
         for title, rows in reports.tables(found):
@@ -300,21 +156,22 @@ def report(folder: Annotated[Path, typer.Argument(metavar="RUN", help="run folde
             for row in rows[1:]:
                 table.add_row(*map(str, row))
             console.print(table)
-        print(line)
+        print(line, flush=True)
+    if "history" in found:
+        reports.loss_picture(folder / "loss.png", found["history"])
+    else:
+        reports.roofline_picture(folder / "roofline.png", found)
     raise typer.Exit(MISMATCH if reports.failed(found) else OK)
 
 
 @app.command()
 def inspect(
-    file: Annotated[Path, typer.Argument(metavar="NET.toml|WEIGHTS.npz", help="a network description or the weights of a run")],
+    file: Annotated[Path, typer.Argument(metavar="NET.toml|WEIGHTS.npz", help="a network description, or the weights or a checkpoint of a run")],
     json_file: JsonOption = "",
 ):
     """Show the layers and number formats of a network, or the range of trained weights."""
     if file.suffix == ".npz":
-        try:
-            rows = reports.weights_table(file)
-        except (OSError, ValueError, EOFError, BadZipFile) as error:
-            raise UserError(f"{file}: cannot be read: {error}") from error
+        rows = reports.weights_table(file)
     else:
         rows = reports.network_table(networks.load(file))
     write_json(json_file, rows)
@@ -338,17 +195,24 @@ def regs(
     try:
         for path in register_map.write_all(register_map.elaborate(ADDR_W=addr_w), out):
             print(path)
-    except OSError as error:
-        raise UserError(f"--out {out}: cannot be written: {error.strerror}") from error
+    except files.FileError as error:
+        raise UserError(f"--out {error}") from error
 
 
 @app.command()
-def doctor(json_file: JsonOption = ""):
-    """Say what is installed and what is missing."""
-    rows = checks.examine()
+def doctor(
+    device: Annotated[str, typer.Option(metavar="uio:N|xdma:N", help="look at the engine of a board instead")] = "",
+    stop: Annotated[bool, typer.Option("--stop", help="with --device: end a program that somebody has left behind")] = False,
+    json_file: JsonOption = "",
+):
+    """Say what is installed and what is missing, or how the engine of a board is."""
+    if stop and not device:
+        raise UserError("--stop: name the --device")
+    rows = checks.examine_device(device, stop) if device else checks.examine()
     write_json(json_file, rows)
     if json_file != "-":
         for row in rows:
-            state = "ok     " if row["found"] else "MISSING" if row["needed"] else "absent "
+            state = "ok     " if row["found"] else "NOT OK " if device else "MISSING" if row["needed"] else "absent "
             print(f"{state} {row['name']:10} {row['detail']}")
-    raise typer.Exit(MISSING if any(row["needed"] and not row["found"] for row in rows) else OK)
+    bad = any(row["needed"] and not row["found"] for row in rows)
+    raise typer.Exit((MISMATCH if device else MISSING) if bad else OK)

@@ -127,7 +127,8 @@ def compile_network(network, config: EngineConfig = EngineConfig(), images: int 
         raise CompileError(None, "data width of the network", network.data_width, f"{config.data_width} (the engine's)")
     if not 1 <= images <= network.minibatch:
         raise CompileError(None, "minibatch", images, f"1..{network.minibatch} (the network's)")
-    _check_reductions(network, config)
+    check_reductions(network, config)
+    network = network.with_minibatch(images)
     first, *others = network.parameters
     narrow = unfolded(first, config.cols)
     if narrow is first:
@@ -205,8 +206,8 @@ def _program(name: str, lower: Lower, keep: bool, early: frozenset = frozenset()
     return CompiledProgram(name, tuple(ops), tokens)
 
 
-def _check_reductions(network, config: EngineConfig):
-    """The exact sums of FP and BP must fit the engine's accumulators (network.py checks them for 48 bits)."""
+def check_reductions(network, config: EngineConfig):
+    """The exact sums of FP and BP must fit the engine's accumulators (network.py checks them for 48 bits). Raises CompileError."""
     room, width = (1 << (config.acc_width - 1)) - 1, network.data_width
     for p in network.parameters:
         taps = p.weight_shape[2] * p.weight_shape[3]

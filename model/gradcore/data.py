@@ -1,30 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data sets as arrays: the handwritten digits of scikit-learn, .npz, CIFAR-10 and MNIST files, and their way into the input format."""
 
-import zipfile
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from gradcore.fixed import Format, quantize
-from gradcore.image_files import FileError, load_folder
-from gradcore.network import Network
+from gradcore import npz
+from gradcore.image_files import load_folder
+from gradcore.files import FileError
+from gradcore.input_format import DataError, check_range, quantize_input, real
+from gradcore.network import Network, NetworkError
 
 KEYS = ("x_train", "y_train", "x_test", "y_test")
 
 
-class DataError(ValueError):
-    """Data that cannot be used. Attributes: file, key (of the .npz file, or '')."""
-
-    def __init__(self, file, key, problem):
-        self.file, self.key = str(file), key
-        super().__init__(": ".join(part for part in (self.file, key, problem) if part))
+__all__ = ["DataError", "Dataset", "batches", "check", "check_range", "load", "load_images", "quantize_input", "real"]
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Real images (N, C, H, W) as float64 and integer labels (N,), for training and test."""
+    """Images (N, C, H, W) and integer labels (N,), for training and test. Bytes are kept as they are and mean 0..1 (`real`)."""
 
     x_train: np.ndarray
     y_train: np.ndarray
@@ -45,7 +42,7 @@ def load(source) -> Dataset:
             arrays = load_folder(source)
         except FileError as error:
             raise DataError(error.file, "", error.problem) from error
-        return Dataset(**{key: x / 255.0 if key[0] == "x" else x.astype(np.int64) for key, x in arrays.items()}, name=Path(source).name)
+        return Dataset(**{key: x if key[0] == "x" else x.astype(np.int64) for key, x in arrays.items()}, name=Path(source).name)
     return load_digits() if str(source) == "digits" else load_npz(source)
 
 
@@ -68,33 +65,31 @@ def load_digits(train: int = 1440, seed: int = 2019) -> Dataset:
 def load_npz(file) -> Dataset:
     """A .npz file of x_train, y_train, x_test, y_test: images (N, H, W) or (N, C, H, W), labels (N,).
 
-    Unsigned 8-bit images become 0..1, all others are taken as they are. Raises DataError with file and key.
+    Unsigned 8-bit images mean 0..1, all others are taken as they are. Raises DataError with file and key.
     """
-    try:
-        archive = np.load(Path(file), allow_pickle=False)
-        if isinstance(archive, np.ndarray):
-            raise DataError(file, "", "is not a .npz archive")
-        with archive:
-            for key in KEYS:
-                if key not in archive.files:
-                    raise DataError(file, key, f"is missing; the file has {', '.join(archive.files) or 'nothing'}")
-            arrays = {key: _read(archive, file, key) for key in KEYS}
-    except DataError:
-        raise
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise DataError(file, "", f"cannot be read: {error}") from error
+    arrays = _arrays(file, KEYS)
     for part in ("train", "test"):
-        images, labels = _images(file, f"x_{part}", arrays[f"x_{part}"]), _labels(file, f"y_{part}", arrays[f"y_{part}"])
-        if len(images) != len(labels):
+        images, labels = _images(file, f"x_{part}", arrays[f"x_{part}"]), arrays[f"y_{part}"]
+        if labels.ndim == 1 and len(images) != len(labels):
             raise DataError(file, f"y_{part}", f"{len(labels)} labels for {len(images)} images")
-        arrays |= {f"x_{part}": images, f"y_{part}": labels}
+        arrays |= {f"x_{part}": images, f"y_{part}": _labels(file, f"y_{part}", labels)}
     if arrays["x_train"].shape[1:] != arrays["x_test"].shape[1:]:
         raise DataError(file, "x_test", f"images of shape {arrays['x_test'].shape[1:]}, for training {arrays['x_train'].shape[1:]}")
     return Dataset(**arrays, name=Path(file).stem)
 
 
-def check(data: Dataset, network: Network) -> None:
-    """Raises DataError when `data` does not fit the network's input, classes or minibatch."""
+def load_images(file) -> np.ndarray:
+    """Images (N, C, H, W) of a .npz file: its array `images`, else `x_test`; as in `load_npz`. Raises DataError."""
+    arrays = _arrays(file, ("images",), ("x_test",))
+    key, = arrays
+    return _images(file, key, arrays[key])
+
+
+def check(data: Dataset, network: Network, rest: bool = True) -> list:
+    """Raises DataError when `data` does not fit the network's input, its format, classes or minibatch; returns warnings as lines of text.
+
+    rest: images that fill no minibatch are trained, too.
+    """
     source = data.name or "data"
     if data.x_train.shape[1:] != network.shape:
         raise DataError(source, "x_train", f"images of shape {data.x_train.shape[1:]} where the network reads {network.shape}")
@@ -102,11 +97,23 @@ def check(data: Dataset, network: Network) -> None:
         raise DataError(source, "y_train", f"{data.classes} classes for {network.classes} outputs")
     if len(data.y_train) < network.minibatch:
         raise DataError(source, "x_train", f"{len(data.y_train)} images are less than a minibatch of {network.minibatch}")
+    left = len(data.y_train) % network.minibatch
+    if rest and left:
+        try:
+            network.with_minibatch(left)
+        except NetworkError as error:
+            raise DataError(source, "x_train", f"the last {left} images cannot be trained: {error}") from error
+    return [line for key in ("x_train", "x_test") for line in check_range(source, key, getattr(data, key), network)]
 
 
-def quantize_input(x, network: Network) -> np.ndarray:
-    """Real images `x` as integers of the network's input format, half-even, saturated."""
-    return quantize(x, Format(network.data_width, network.input_frac), "half_even")
+def data_sha256(data: Dataset) -> str:
+    """Hash of all images and labels, of their shapes and order; not of the name."""
+    digest = hashlib.sha256()
+    for key in KEYS:
+        array = np.ascontiguousarray(getattr(data, key))
+        digest.update(f"{key} {array.dtype.str} {array.shape}\n".encode())
+        digest.update(array)
+    return digest.hexdigest()
 
 
 def batches(count: int, minibatch: int, seed: int, epoch: int) -> list:
@@ -115,20 +122,20 @@ def batches(count: int, minibatch: int, seed: int, epoch: int) -> list:
     return [order[n:n + minibatch] for n in range(0, count - minibatch + 1, minibatch)]
 
 
-def _read(archive, file, key):
+def _arrays(file, *choices: tuple) -> dict:
+    """The arrays of a .npz file by the first of the `choices` of names that it has all of."""
     try:
-        return archive[key]
-    except Exception as error:     # zip, pickle and header errors alike
-        raise DataError(file, key, f"cannot be read: {error}") from error
+        return npz.read(file, *choices)
+    except npz.NpzError as error:
+        raise DataError(file, error.key, error.problem) from error
 
 
 def _images(file, key, x):
     if x.ndim not in (3, 4) or x.dtype.kind not in "iuf" or 0 in x.shape:
         raise DataError(file, key, f"{x.dtype} of shape {x.shape} are not images (N, H, W) or (N, C, H, W)")
-    if x.dtype.kind == "f" and not np.isfinite(x).all():
+    if x.dtype.kind == "f" and not (np.isfinite(x.min()) and np.isfinite(x.max())):
         raise DataError(file, key, "has infinite values or NaN")
-    x = x[:, None] if x.ndim == 3 else x
-    return x / 255.0 if x.dtype == np.uint8 else x.astype(np.float64)
+    return x[:, None] if x.ndim == 3 else x
 
 
 def _labels(file, key, y):

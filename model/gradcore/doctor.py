@@ -6,6 +6,9 @@ import platform
 import shutil
 from importlib import metadata
 
+from gradcore import control
+from gradcore import registers as reg
+from gradcore.linux import open_device
 from gradcore.sources import ROOT
 
 PACKAGES = {
@@ -40,6 +43,21 @@ def examine():
     core = ROOT / "rtl" / "engine" / "engine.core"
     rows.append(_row("engine", core.exists(), True, "RTL of the engine" if core.exists() else f"{core} is missing: use a complete checkout"))
     return rows
+
+
+def examine_device(name, stop=False):
+    """The same about the engine of a board, uio:N or xdma:N: is it one, and ready for a program? `stop`: end the one that runs, wait for what the memory
+    owes. Raises DeviceError when the device is missing or in use; EngineHung when the memory does not answer."""
+    backend = open_device(name)
+    try:
+        found = backend.read32(reg.ID)
+        if found != reg.ID_VALUE:
+            return [_row(name, False, True, f"no gradcore engine: ID is {found:#010x}")]
+        done = control.recover(backend) if stop else []
+        ready = not backend.read32(reg.STATUS) & (reg.BUSY | reg.BUS_OPEN)
+        return [_row(name, ready, True, "; ".join([*done, control.state_text(backend)]) + ("" if ready else ": --stop ends it"))]
+    finally:
+        backend.close()
 
 
 def _version(name):

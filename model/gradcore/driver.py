@@ -5,25 +5,24 @@ A back end has five calls: read32(offset), write32(offset, value), mem_read(addr
 wait_irq(timeout) -> bool. `MachineBackend` is the instruction-level model.
 """
 
+import warnings
+from contextlib import suppress
+
 import numpy as np
 
+from gradcore import control
 from gradcore import registers as reg
 from gradcore.compiler import CompiledNetwork, compile_network
 from gradcore.config import EngineConfig
+from gradcore.control import EngineError
 from gradcore.fixed import int64, iteration_seed
 from gradcore.fold import round_up
+from gradcore.integrity import IntegrityError, Piece, read_twice
 from gradcore.machine import Machine
 from gradcore.reference import initial_weights
 
-PAGE = 4096
-
-
-class EngineError(RuntimeError):
-    """The engine stopped with an error or did not finish. Attributes: code, index (instruction), address (doc/registers.md, "Errors")."""
-
-    def __init__(self, message, code=None, index=None, address=None):
-        self.code, self.index, self.address = code, index, address
-        super().__init__(message)
+PAGE, MISALIGNED = 4096, 9
+VERIFY = ("step", "start", "never")
 
 
 class MachineBackend:
@@ -36,11 +35,13 @@ class MachineBackend:
         self.machine = Machine(config, self.dram, order, seed, after=after)
         self._registers = {}
         self._fixed = {reg.ID: reg.ID_VALUE, reg.VERSION: reg.VERSION_VALUE, **dict(zip((reg.CONFIG, reg.CONFIG2, reg.CONFIG3), config.config_registers))}
-        self._status = self._error = 0
+        self._status = self._error = self._irq = 0
 
     def read32(self, offset: int) -> int:
         if offset == reg.STATUS:
             return self._status
+        if offset == reg.IRQ_STATUS:
+            return self._irq
         if offset == reg.ERROR:
             return self._error
         if offset in (reg.LOSS, reg.LOSS + 4):
@@ -50,8 +51,19 @@ class MachineBackend:
     def write32(self, offset: int, value: int):
         value = int(value) & 0xFFFFFFFF
         if offset == reg.CTRL:
-            if value & reg.START:
-                self._run()
+            if value & reg.START:       # the rest has nothing to stop, to forget or to wipe
+                self._status, self._error = reg.FAILED, 0       # for a program that raises
+                self._fixed[reg.ERROR_ADDR] = self._fixed[reg.ERROR_ADDR + 4] = 0
+                try:
+                    self._run()
+                finally:
+                    self._irq = self._status // reg.DONE & 3
+        elif offset == reg.IRQ_STATUS:
+            self._irq &= ~value
+        elif offset == reg.LOCK:
+            self._registers[offset] = self._registers.get(offset, 0) | value & reg.LOCK_WINDOWS
+        elif offset >= reg.WINDOW and self._registers.get(reg.LOCK):
+            self._status |= reg.LOCKED_WRITE
         else:
             self._registers[offset] = value
 
@@ -65,7 +77,7 @@ class MachineBackend:
         self.dram[address : address + data.size] = data
 
     def wait_irq(self, timeout: float = 600.0) -> bool:
-        return bool(self._status & (reg.DONE | reg.FAILED)) and bool(self._registers.get(reg.IRQ_ENABLE, 0) & 1)
+        return bool(self._irq & self._registers.get(reg.IRQ_ENABLE, 0))
 
     def close(self):
         """Nothing to free."""
@@ -74,7 +86,12 @@ class MachineBackend:
         return self._registers.get(offset, 0) | self._registers.get(offset + 4, 0) << 32
 
     def _run(self):
-        self.machine.run(self._wide(reg.PROG_BASE), [self._wide(base) for base in reg.BASE], self._registers.get(reg.SEED, 0))
+        program, *bases = (self._wide(base) for base in (reg.PROG_BASE, *reg.BASE))
+        odd = next((address for address in (program, *bases) if address % self.machine.config.mem_bytes), None)
+        if odd is not None:
+            self._error, self._fixed[reg.ERROR_ADDR], self._fixed[reg.ERROR_ADDR + 4] = MISALIGNED, odd & 0xFFFFFFFF, odd >> 32
+            return
+        self.machine.run(program, bases, self._registers.get(reg.SEED, 0))
         self._status = reg.DONE | reg.GRAD_OVERFLOW * self.machine.grad_overflow
 
     def _check(self, address: int, size: int):
@@ -86,25 +103,34 @@ class Device:
     """An engine that trains one network: `with Device(backend, network, config, seed) as device`.
 
     Compiles the network, checks that the engine is the one compiled for, and places programs, weights and minibatches in the DRAM from
-    `origin` on. step, outputs, weights and load work as those of `ReferenceTrainer`. Raises CompileError, EngineError.
+    `origin` on. step, outputs, weights and load work as those of `ReferenceTrainer`. Raises CompileError, EngineError; gradcore.recovery goes on
+    after one. A program that runs is stopped whatever ends the wait for it: an error, `timeout` seconds, Ctrl-C.
+
+    `verify` says when the CRC of a program in DRAM is compared: "step" before and after each run, "start" before the first one and after an error,
+    "never". A program that has changed before a run is written again and `say` is told; one that has changed during it raises IntegrityError.
     """
 
-    def __init__(self, backend, network, config: EngineConfig = EngineConfig(), seed: int = 1, state: list | None = None,
-                 origin: int = 0, timeout: float = 600.0, keep: bool = False, watchdog: int = 1 << 20):
+    def __init__(self, backend, network, config: EngineConfig = EngineConfig(), seed: int = 1, state: list | None = None, origin: int = 0,
+                 timeout: float = 600.0, keep: bool = False, watchdog: int = 1 << 20, verify: str = "step", say=warnings.warn):
+        if verify not in VERIFY:
+            raise ValueError(f"verify is {verify!r}, not one of {', '.join(VERIFY)}")
         self.backend, self.network, self.config, self.seed, self.timeout, self._keep = backend, network, config, seed, timeout, keep
-        self.grad_overflow = False
+        self._watchdog, self.verify, self.say = watchdog, verify, say
+        self.grad_overflow = self._closed = False
+        self.late = control.LATE        # seconds for which `recover` waits for answers of the memory
+        self.loads = 0          # how often `load` has replaced the state
         self._check_engine()
+        control.require_quiet(backend)
         self._base = round_up(origin, PAGE)
         self._free = self._base  # rises as programs and minibatches need room
-        self._compiled, self._programs = {}, {}
+        self._compiled, self._programs, self._pieces, self._proven = {}, {}, {}, set()
         self.compiled = compile_network(network, config, keep=keep)
         # Smaller minibatches use the same place; their folds may make their maps somewhat larger.
         self._room = round_up(2 * self.compiled.memory.size, PAGE)
         self._free += self._room
         self._images, self._targets, self._batch_room = 0, 0, (0, 0)
         self._prepare(self.compiled)
-        backend.write32(reg.IRQ_ENABLE, reg.IRQ_DONE | reg.IRQ_FAILED)
-        backend.write32(reg.WATCHDOG, watchdog)
+        self._arm()
         self.load(initial_weights(network, seed) if state is None else state)
 
     def __enter__(self):
@@ -114,21 +140,58 @@ class Device:
         self.close()
 
     def close(self):
-        """Close the back end."""
-        close = getattr(self.backend, "close", None)
-        if close:
-            close()
+        """Stop what runs and close the back end. Only the first call does anything."""
+        if not self._closed:
+            self._closed = True
+            with suppress(Exception):       # an engine that does not stop is told to whoever opens it next
+                self.stop()
+            getattr(self.backend, "close", lambda: None)()
+
+    # After an error
+
+    def stop(self) -> int:
+        """Stop the program that runs, if one does; STATUS. Raises EngineHung (gradcore.control)."""
+        return control.stop(self.backend)
+
+    def recover(self, force: bool = False) -> list:
+        """Make the engine ready for the next run: gradcore.control.recover, and write again every program whose CRC in DRAM differs. Returns what had
+        to be done, as texts. The state in DRAM may be half updated: `load` or `restore` it. Raises EngineHung, IntegrityError."""
+        return control.recover(self.backend, force, self.late) + (self.mend() if self.verify != "never" else [])
+
+    def mend(self, *places) -> list:
+        """Compare the CRC of programs (default: all) in DRAM and write those again that differ; returns a text for each."""
+        found = []
+        for piece in (self._pieces[place] for place in places or self._pieces):
+            if not piece.intact(self.backend):
+                piece.write(self.backend)
+                found.append(f"{piece.name} had changed in memory at {piece.address:#x}: written again")
+        return found
 
     # Weights
 
     def load(self, state: list):
-        """Write weights, biases and momenta (as `weights` returns them)."""
-        for tensor, data in self.compiled.pack_state(state):
-            self.backend.mem_write(self._base + tensor.addr, data)
+        """Write weights, biases and momenta (as `weights` returns them), read back and compared. Raises IntegrityError."""
+        self.restore([self._piece(tensor, data) for tensor, data in self.compiled.pack_state(state)])
 
-    def weights(self) -> list:
-        """Per layer a dict of weight, bias, momentum, bias_momentum (int64)."""
-        return self.compiled.unpack_state(lambda tensor: self.backend.mem_read(self._base + tensor.addr, tensor.layout.size))
+    def weights(self, check: bool = False) -> list:
+        """Per layer a dict of weight, bias, momentum, bias_momentum (int64). `check`: everything is read twice; raises IntegrityError."""
+        if check:
+            return self.compiled.unpack_state(lambda tensor: read_twice(self.backend, tensor.name, self._base + tensor.addr, tensor.layout.size))
+        return self.compiled.unpack_state(self.tensor)
+
+    def save(self) -> list:
+        """The state as it lies in DRAM, with CRCs: for `restore`, many times faster than `weights` and `load`."""
+        memory = self.compiled.memory
+        return [self._piece(tensor, self.tensor(tensor)) for tensor in (*memory.weight, *memory.momentum)]
+
+    def restore(self, saved: list):
+        """Write a state that `save` has given, read back and compared. Raises IntegrityError."""
+        self.loads += 1
+        for piece in saved:
+            piece.write(self.backend)
+
+    def _piece(self, tensor, data) -> Piece:
+        return Piece.of(tensor.name, self._base + tensor.addr, data)
 
     # Training and inference
 
@@ -165,29 +228,40 @@ class Device:
         return np.concatenate(result)
 
     def run(self, compiled: CompiledNetwork, name: str, images: int, targets: int, iteration: int) -> int:
-        """Run program `name` ("train" or "infer") on the minibatch at these addresses; returns the integer LOSS."""
-        address, program = self._programs[compiled.images, name]
+        """Run program `name` ("train" or "infer") on the minibatch at these addresses; returns the integer LOSS. Raises EngineError and its kinds in
+        gradcore.control, IntegrityError; after an error the state in DRAM may be half updated."""
+        place = compiled.images, name
+        address, program = self._programs[place]
+        control.require_quiet(self.backend)
+        if self.backend.read32(reg.IRQ_ENABLE) != control.IRQS:     # there was a reset
+            self._arm()
+        self._prove(place)
         self._open_windows()
         self._write64(reg.PROG_BASE, address)
-        self.backend.write32(reg.PROG_LENGTH, len(program.instructions))
         for offset, value in zip(reg.BASE, (self._base, images, targets, 0)):
             self._write64(offset, value)
+        self.backend.write32(reg.PROG_LENGTH, len(program.instructions))
         self.backend.write32(reg.SEED, iteration_seed(self.seed, iteration))
-        self.backend.write32(reg.CTRL, reg.START)
-        if not self.backend.wait_irq(self.timeout):
-            raise EngineError(f"program {name} did not end in {self.timeout} s, STATUS {self.backend.read32(reg.STATUS):#x}")
-        status = self.backend.read32(reg.STATUS)
+        status = control.execute(self.backend, self.timeout, f"program {name}")
         if status & reg.FAILED:
-            error, address = self.backend.read32(reg.ERROR), self._read64(reg.ERROR_ADDR)
-            code, index = error & 0xFF, error >> 8
-            where = f" (address {address:#x})" if code >= reg.FIRST_WITH_ADDRESS else ""
-            raise EngineError(f"{reg.ERRORS.get(code, f'error {code}')} at {program.describe(index)}{where}", code, index, address)
+            self._proven.clear()
+            code, index, address = control.error_registers(self.backend)
+            where = f" (address {address:#x})" if code in reg.WITH_ADDRESS else ""
+            owes = "; the memory owes answers: recover() before the next run" if status & reg.BUS_OPEN else ""
+            raise EngineError(f"{reg.ERRORS.get(code, f'error {code}')} at {program.describe(index)}{where}{owes}", code, index, address)
+        if self.verify == "step" and (changed := self.mend(place)):
+            raise IntegrityError(f"while it ran {changed[0]}")
         self.grad_overflow |= bool(status & reg.GRAD_OVERFLOW)
-        return self._read64(reg.LOSS)
+        return control.read64(self.backend, reg.LOSS)
 
     def counters(self) -> dict:
         """Counters of the last run by name (gradcore.registers.COUNTER_NAMES)."""
-        return {name: self._read64(reg.COUNTERS + 8 * index) for index, name in reg.COUNTER_NAMES.items()}
+        return control.counters(self.backend)
+
+    @property
+    def base(self) -> int:
+        """Address of the state: what BASE0 holds."""
+        return self._base
 
     def tensor(self, tensor) -> np.ndarray:
         """Bytes of a tensor of the memory map behind BASE0."""
@@ -213,9 +287,23 @@ class Device:
             self._images, self._targets = map(self._allocate, self._batch_room)
         self._compiled[compiled.images] = compiled
         for program in (compiled.train, compiled.infer):
+            place = compiled.images, program.name
             address = self._allocate(program.binary.size)
+            self._programs[place] = address, program
+            self._pieces[place] = Piece.of(f"program {program.name} of {compiled.images} images", address, program.binary)
             self.backend.mem_write(address, program.binary)
-            self._programs[compiled.images, program.name] = address, program
+
+    def _arm(self):
+        """Registers that keep their values until a reset."""
+        self.backend.write32(reg.WATCHDOG, self._watchdog)
+        self.backend.write32(reg.IRQ_ENABLE, control.IRQS)
+
+    def _prove(self, place: tuple):
+        """Before a run: is the program in DRAM?"""
+        if self.verify == "step" or (self.verify == "start" and place not in self._proven):
+            for text in self.mend(place):
+                self.say(text)
+            self._proven.add(place)
 
     def _allocate(self, size: int) -> int:
         address = self._free
@@ -223,11 +311,18 @@ class Device:
         return address
 
     def _open_windows(self):
-        """What belongs to the network may be read and written, programs and minibatches only read."""
+        """What belongs to the network may be read and written, programs and minibatches only read. Written only if they differ: the engine clears its
+        buffers after a change."""
         spans = (self._base, self._base + self._room, reg.READ | reg.WRITE), (self._base + self._room, self._free, reg.READ)
-        for n, (first, end, rights) in enumerate(spans):
-            for offset, value in reg.window(n, first, end, rights).items():
-                self.backend.write32(offset, value)
+        wanted = reg.window(0, *spans[0]) | reg.window(1, *spans[1])
+        if all(self.backend.read32(offset) == value for offset, value in wanted.items()):
+            return
+        for offset, value in wanted.items():
+            self.backend.write32(offset, value)
+        control.require_quiet(self.backend)
+        kept = [offset for offset, value in wanted.items() if self.backend.read32(offset) != value]
+        if kept:
+            raise EngineError(f"the engine does not take the windows of this network, first at {kept[0]:#x}: are they locked (LOCK)?")
 
     def _check_engine(self):
         if self.backend.read32(reg.ID) != reg.ID_VALUE:
@@ -239,6 +334,3 @@ class Device:
     def _write64(self, offset: int, value: int):
         self.backend.write32(offset, value & 0xFFFFFFFF)
         self.backend.write32(offset + 4, value >> 32)
-
-    def _read64(self, offset: int) -> int:
-        return self.backend.read32(offset) | self.backend.read32(offset + 4) << 32

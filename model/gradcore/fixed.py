@@ -96,9 +96,17 @@ def saturate(x, width: int) -> np.ndarray:
     return np.clip(int64(x), -(1 << (width - 1)), (1 << (width - 1)) - 1)
 
 
-def requantize(x, shift: int, width: int, mode="half_even", rnd=None) -> np.ndarray:
-    """`round_shift`, then `saturate`."""
-    return saturate(round_shift(x, shift, mode, rnd), width)
+def requantize(x, shift: int, width: int, mode="half_even", rnd=None, clipped: list | None = None) -> np.ndarray:
+    """`round_shift`, then `saturate`. `clipped`: gets the number of saturated words appended."""
+    rounded = round_shift(x, shift, mode, rnd)
+    if fits(rounded, width):
+        result, count = rounded, 0
+    else:
+        result = saturate(rounded, width)
+        count = int(np.count_nonzero(result != rounded))
+    if clipped is not None:
+        clipped.append(count)
+    return result
 
 
 def quantize(values, fmt: Format, mode="half_even", rnd=None) -> np.ndarray:

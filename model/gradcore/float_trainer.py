@@ -27,7 +27,7 @@ class FloatTrainer:
         """Train on real images `x` (N, C, H, W) and `labels` (N,); returns the loss summed over them. `iteration` is not used."""
         loss = self.gradients(x, labels)
         network = self.network
-        rate = self.dtype(network.learning_rate / network.minibatch)
+        rate = self.dtype(network.learning_rate / len(x))
         beta = self.dtype(network.momentum if network.optimiser == "momentum" else 0)
         for state, grad, grad_bias, p in zip(self.state, self.last["grad"], self.last["grad_bias"], network.parameters):
             for weight, momentum, g in (("weight", "momentum", grad), ("bias", "bias_momentum", grad_bias))[:1 + p.bias]:
@@ -57,8 +57,9 @@ class FloatTrainer:
         return float((d.astype(np.float64) ** 2).sum()) * (1.0 if hinge else 0.5)
 
     def forward(self, x) -> np.ndarray:
-        """Outputs (N, classes) of real images `x`."""
-        return self._forward(x)[:, :, 0, 0]
+        """Outputs (N, classes) of real images `x`, computed minibatch by minibatch."""
+        size = self.network.minibatch
+        return np.concatenate([self._forward(x[n:n + size])[:, :, 0, 0] for n in range(0, len(x), size)])
 
     def predict(self, x) -> np.ndarray:
         """Class (N,) of each image."""

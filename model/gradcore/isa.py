@@ -98,7 +98,7 @@ FIELDS = {
 # STORE has no up-sampling: the positions stay free.
 for _name in ("upsample", "scale", "pool_bit", "stride_qy", "stride_qx", "gate_base"):
     FIELDS[Opcode.STORE] = {name: place for name, place in FIELDS[Opcode.STORE].items() if name != _name}
-FIELDS[Opcode.STORE]["urgent"] = Field(2, 10, 1)
+FIELDS[Opcode.STORE] |= {"urgent": Field(2, 10, 1), "height": Field(22, 0, 12), "width": Field(23, 0, 12), "n_valid": Field(24, 0, 7)}
 
 
 @dataclass
@@ -173,7 +173,7 @@ def decode(data) -> Instruction:
 
 _STRIDED = ("n1", "n2", "run_beats", "n_words")
 _COUNTS = {     # fields that must not be zero
-    Opcode.END: (), Opcode.LOAD: (*_STRIDED, "n_b", "n_y", "n_x", "n_c"), Opcode.STORE: (*_STRIDED, "n_b", "n_y", "n_x", "n_c"),
+    Opcode.END: (), Opcode.LOAD: (*_STRIDED, "n_b", "n_y", "n_x", "n_c"), Opcode.STORE: (*_STRIDED, "n_b", "n_y", "n_x", "n_c", "height", "width", "n_valid"),
     Opcode.LOADW: (*_STRIDED, "n_outer", "n_inner"), Opcode.UPDATE: ("run_beats", "n_words", "n_outer", "n_inner"),
     Opcode.COMPUTE: ("n_g", "n_by", "n_bx", "n_ky", "n_kx", "n_last"),
 }  # fmt: skip

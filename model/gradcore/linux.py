@@ -2,10 +2,13 @@
 """Boards under Linux as back ends: an engine behind UIO (a system on chip) or behind AMD's XDMA driver (PCI Express).
 
 Both map the engine's 4 KiB of registers and wait for its interrupt in a file. UIO maps the memory, too; XDMA has files for it, one each way.
-Needs the rights to open the device's files; nothing else on the host may use the memory. Not yet run on a board: the tests put files and
-pipes in their place.
+Needs the rights to open the device's files; nothing else on the host may use the memory. A device belongs to one process at a time: the file of its
+registers is locked (flock) as long as the back end is open, which the kernel ends with the process. Not yet run on a board: the tests put files
+and pipes in their place.
 """
 
+import atexit
+import fcntl
 import mmap
 import os
 import select
@@ -15,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gradcore import control
 from gradcore import registers as reg
 
 REGISTER_BYTES = 4096
@@ -22,7 +26,7 @@ CHUNK = 1 << 22     # bytes of one transfer through an XDMA file
 
 
 class DeviceError(RuntimeError):
-    """A device file that is missing, too small or not an engine's; the message names it."""
+    """A device file that is missing, too small, not an engine's or in use by another process; the message names it."""
 
 
 def _open(path: Path, flags: int) -> int:
@@ -39,22 +43,59 @@ def _map(file: int, size: int, offset: int, path: Path) -> mmap.mmap:
         raise DeviceError(f"{path}: {size} bytes from {offset} cannot be mapped: {error}") from error
 
 
+def _lock(file: int, path: Path):
+    """Take the device for this process. Closing the file frees it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise DeviceError(f"{path} is in use{_holder(file)}") from None
+    except OSError as error:
+        raise DeviceError(f"{path} cannot be locked: {error.strerror}") from error
+
+
+def _holder(file: int) -> str:
+    """Who has the lock, if the kernel tells: lines `1: FLOCK  ADVISORY  WRITE pid major:minor:inode 0 EOF`."""
+    inode = os.fstat(file).st_ino
+    try:
+        for line in Path("/proc/locks").read_text().splitlines():
+            words = line.split()
+            if words[1] == "FLOCK" and words[5].endswith(f":{inode}") and words[4] != "0":
+                return f" by process {words[4]}"
+    except (OSError, IndexError):
+        pass
+    return ""
+
+
 class LinuxBackend:
-    """The five calls on mapped registers and an event file. A subclass gives the memory; `origin` is its first address as the engine sees it."""
+    """The five calls on mapped registers and an event file. A subclass gives the memory; `origin` is its first address as the engine sees it.
+
+    Closed at the end of Python at the latest; a program that it has started and that still runs is stopped then."""
 
     origin = 0
 
     def __init__(self, registers: Path, events: Path, flags: int = os.O_RDONLY):
-        self._files = [_open(registers, os.O_RDWR | os.O_SYNC)]
-        self._mapped = _map(self._files[0], REGISTER_BYTES, 0, registers)
-        self._registers = memoryview(self._mapped).cast("I")    # one access of 32 bits each
-        self._events = _open(events, flags | os.O_NONBLOCK)
-        self._files.append(self._events)
+        self._files, self._mapped, self._registers = [_open(registers, os.O_RDWR | os.O_SYNC)], None, None
+        self._started = False
+        atexit.register(self.close)
+        try:
+            _lock(self._files[0], registers)
+            self._mapped = _map(self._files[0], REGISTER_BYTES, 0, registers)
+            self._registers = memoryview(self._mapped).cast("I")    # one access of 32 bits each
+            self._events = _open(events, flags | os.O_NONBLOCK)
+            self._files.append(self._events)
+            self._open_memory()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open_memory(self):
+        """What a subclass opens; closed with the rest when it fails."""
 
     def read32(self, offset: int) -> int:
         return self._registers[offset // 4]
 
     def write32(self, offset: int, value: int):
+        self._started |= offset == reg.CTRL
         self._registers[offset // 4] = int(value) & 0xFFFFFFFF
 
     def wait_irq(self, timeout: float = 600.0) -> bool:
@@ -71,12 +112,19 @@ class LinuxBackend:
         return True
 
     def close(self):
-        """Close the device's files."""
-        self._registers.release()
-        self._mapped.close()
-        for file in self._files:
-            os.close(file)
-        self._files = []
+        """Stop a program that this back end has started and that still runs, and close the device's files."""
+        atexit.unregister(self.close)
+        if self._registers is not None:
+            try:
+                if self._started:
+                    control.stop(self, 1.0)
+            except control.EngineHung:
+                pass        # who opens it next is told
+            self._registers.release()
+            self._mapped.close()
+            self._registers = None
+        while self._files:
+            os.close(self._files.pop())
 
     def _arm(self):
         """Let the next interrupt through, where the driver blocks it after each."""
@@ -94,10 +142,13 @@ class UioBackend(LinuxBackend):
     name = "uio"
 
     def __init__(self, number: int, dev: Path = Path("/dev"), sys: Path = Path("/sys"), events: Path | None = None):
-        device, maps = dev / f"uio{number}", sys / "class" / "uio" / f"uio{number}" / "maps"
-        super().__init__(device, events or device, os.O_RDWR)
-        self.origin, self.size = (self._number(maps / "map1" / name) for name in ("addr", "size"))
-        self._memory = _map(self._files[0], self.size, mmap.PAGESIZE, device)     # map n is at n pages
+        self._device, self._maps = dev / f"uio{number}", sys / "class" / "uio" / f"uio{number}" / "maps"
+        self._memory = None
+        super().__init__(self._device, events or self._device, os.O_RDWR)
+
+    def _open_memory(self):
+        self.origin, self.size = (self._number(self._maps / "map1" / name) for name in ("addr", "size"))
+        self._memory = _map(self._files[0], self.size, mmap.PAGESIZE, self._device)     # map n is at n pages
         self._bytes = np.frombuffer(self._memory, np.uint8)
 
     @staticmethod
@@ -120,9 +171,10 @@ class UioBackend(LinuxBackend):
         self._bytes[at : at + data.size] = data
 
     def close(self):
-        self._bytes = None
-        self._memory.close()
         super().close()
+        self._bytes = None
+        if self._memory is not None:
+            self._memory.close()
 
 
 class XdmaBackend(LinuxBackend):
@@ -131,11 +183,14 @@ class XdmaBackend(LinuxBackend):
     name = "xdma"
 
     def __init__(self, number: int, dev: Path = Path("/dev"), size: int = 1 << 30):
-        path = dev / f"xdma{number}"
-        super().__init__(Path(f"{path}_user"), Path(f"{path}_events_0"))
-        self.size = size
-        self._to, self._from = _open(Path(f"{path}_h2c_0"), os.O_WRONLY), _open(Path(f"{path}_c2h_0"), os.O_RDONLY)
-        self._files += [self._to, self._from]
+        self._path, self.size = dev / f"xdma{number}", size
+        super().__init__(Path(f"{self._path}_user"), Path(f"{self._path}_events_0"))
+
+    def _open_memory(self):
+        self._to = _open(Path(f"{self._path}_h2c_0"), os.O_WRONLY)
+        self._files.append(self._to)
+        self._from = _open(Path(f"{self._path}_c2h_0"), os.O_RDONLY)
+        self._files.append(self._from)
 
     def mem_read(self, address: int, size: int) -> np.ndarray:
         at, parts = self._inside(address, size), []

@@ -30,9 +30,9 @@ def loss_shift(loss: str, fo: int, fd: int) -> int:
     return 16 + fo - fd - (loss == "square_hinge")
 
 
-def loss_delta(d, shift: int, width: int) -> np.ndarray:
-    """Local gradient of `width` bits: d << 16 shifted by `shift`, always rounded half-up."""
-    return requantize(int64(d) << 16, shift, width, "half_up")
+def loss_delta(d, shift: int, width: int, clipped: list | None = None) -> np.ndarray:
+    """Local gradient of `width` bits: d << 16 shifted by `shift`, always rounded half-up. `clipped` as in `requantize`."""
+    return requantize(int64(d) << 16, shift, width, "half_up", None, clipped)
 
 
 def loss_sum(d) -> int:

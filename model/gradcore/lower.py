@@ -117,9 +117,10 @@ class Lower:
         """STORE of one image group; its tile in the buffer has the shape of the tensor. `urgent`: the array waits for it."""
         layout = tensor.layout
         fields, dram = self._group(tensor, group)
+        images = min(layout.group_images, layout.images - group * layout.group_images)
         instr = self._make(Opcode.STORE, layer, **fields, buffer=place.buffer, fold=layout.fold, n_b=1, n_y=layout.rows, n_x=layout.columns,
                            n_c=layout.channels, base=place.base, stride_b=layout.group_vectors, stride_y=layout.columns * layout.channels,
-                           stride_x=layout.channels, urgent=urgent)  # fmt: skip
+                           stride_x=layout.channels, urgent=urgent, height=layout.height, width=layout.width, n_valid=images)  # fmt: skip
         return Op(instr, layer, f"{tensor.name} group {group}", max(fields["run_beats"], layout.group_vectors), fields["run_beats"], [place.range], [dram])
 
     def load_weights(self, index: int, rows: Rows) -> list:
@@ -272,8 +273,9 @@ class Lower:
             ops.append(self._compute(p, common | fields, text, [source.range, ("wgt", rows.base, rows.end)], [dest.range], late))
         return ops
 
-    def gradients(self, index: int, image: int, delta: Place, act: Place, grads: Rows, first: bool, taps: tuple) -> Op:
-        """COMPUTE WU: adds the gradients of the group that starts with `image` for some rows of the kernel, with the first one those of the bias."""
+    def gradients(self, index: int, image: int, delta: Place, act: Place, grads: Rows, first: bool, taps: tuple) -> list:
+        """COMPUTE WU: adds the gradients of the group that starts with `image` for some rows of the kernel, with the first one those of the bias.
+        Several, of windows of blocks, where one sum of the array could overflow: nothing would tell, unlike in the gradient buffer."""
         p, fold, memory = self.layers[index], self.memory.folds[index].fp, self.memory
         layout, shape, (outputs, inputs, *kernel) = memory.weight[index].layout, delta_shape(p), p.weight_shape
         fields = dict(
@@ -287,8 +289,24 @@ class Lower:
         if taps[1] < kernel[0]:
             start = fields["grad_base"]
             touched = [("grad", start, start + taps[1] * kernel[1] * inputs)] + [("grad", grads.bias_base, grads.end)] * fields["bias"]
-        text = f"WU images {image}.." + f" taps {taps[0]}.." * (taps[1] < kernel[0])
-        return self._compute(p, fields, text, [delta.range, act.range], touched, touched)
+        text, ops = f"WU images {image}.." + f" taps {taps[0]}.." * (taps[1] < kernel[0]), []
+        for by0, n_by, bx0, n_bx in self._exact_windows(p, fields["n_by"], fields["n_bx"]):
+            window = dict(by0=by0, n_by=n_by, bx0=bx0, n_bx=n_bx, grad_first=first and not ops)
+            for name in ("row", "col"):
+                up = fold - fields[f"{name}_fold"]
+                offset = (by0 << up) * fields[f"{name}_stride_y"] + (bx0 << up) * fields[f"{name}_stride_x"]
+                window[f"{name}_base"] = fields[f"{name}_base"] + offset
+            ops.append(self._compute(p, fields | window, text + f" blocks {by0},{bx0}.." * bool(ops), [delta.range, act.range], touched, touched))
+        return ops
+
+    def _exact_windows(self, p, rows: int, columns: int) -> list:
+        """(by0, n_by, bx0, n_bx) of windows of rows x columns blocks whose COLS steps each keep every sum of WU in the accumulator."""
+        steps = ((1 << self.config.acc_width - 1) - 1) >> 2 * self.network.data_width - 2
+        most = steps // self.config.cols
+        if not most:
+            raise CompileError(p.name, "steps of a sum of a weight gradient", self.config.cols, steps)
+        wide, high = min(most, columns), max(1, most // columns)
+        return [(y, min(high, rows - y), x, min(wide, columns - x)) for y in range(0, rows, high) for x in range(0, columns, wide)]
 
     def _compute(self, p, fields, text, reads, writes, late) -> Op:
         instr = self._make(Opcode.COMPUTE, p.name, **fields)

@@ -194,6 +194,11 @@ class Network:
         """The same network with another learning rate; formats, and so weights and momentum, keep their meaning."""
         return replace(self, learning_rate=learning_rate)
 
+    def with_minibatch(self, images: int) -> "Network":
+        """The same network for minibatches of `images`, with the multipliers and shifts of learning rate / images; formats stay.
+        Raises NetworkError when no shifts represent that."""
+        return self if images == self.minibatch else replace(self, minibatch=images)
+
     @cached_property
     def parameters(self) -> tuple:
         """One `LayerParameters` per layer."""
@@ -303,14 +308,21 @@ class Network:
 def load(path) -> Network:
     """The network of a net.toml file. Raises NetworkError, which names the file, for anything wrong in it, also when it cannot be read."""
     try:
-        return _network(tomllib.loads(Path(path).read_text(encoding="utf-8")))
-    except NetworkError as error:
-        error.file = str(path)
-        raise
+        text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise NetworkError("file", f"cannot be read: {getattr(error, 'strerror', None) or error}", file=str(path)) from error
+    return parse(text, path)
+
+
+def parse(text: str, file="") -> Network:
+    """The network of the text of a net.toml. Raises NetworkError, which names `file`."""
+    try:
+        return _network(tomllib.loads(text))
+    except NetworkError as error:
+        error.file = str(file)
+        raise
     except tomllib.TOMLDecodeError as error:
-        raise NetworkError("syntax", str(error), file=str(path)) from error
+        raise NetworkError("syntax", str(error), file=str(file)) from error
 
 
 def _network(table) -> Network:

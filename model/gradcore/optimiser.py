@@ -6,18 +6,18 @@ import numpy as np
 from gradcore.fixed import GRAD_W, int64, requantize
 
 
-def scale_gradient(grad, shift_g: int, mode="half_even", rnd=None) -> np.ndarray:
-    """g: the exact gradient without `shift_g` fraction bits, saturated to 24 bits."""
-    return requantize(grad, shift_g, GRAD_W, mode, rnd)
+def scale_gradient(grad, shift_g: int, mode="half_even", rnd=None, clipped: list | None = None) -> np.ndarray:
+    """g: the exact gradient without `shift_g` fraction bits, saturated to 24 bits. `clipped` as in `requantize`."""
+    return requantize(grad, shift_g, GRAD_W, mode, rnd, clipped)
 
 
-def update(w, v, grad, parameters, width: int, mode="half_even", rnd=(None, None, None)) -> tuple:
+def update(w, v, grad, parameters, width: int, mode="half_even", rnd=(None, None, None), clipped: list | None = None) -> tuple:
     """(new weights, new momentum) of weights `w`, momentum `v` (zeros for plain SGD) and exact gradients `grad`, all of one shape.
 
     `parameters` is an `UpdateParameters` of gradcore.network, `width` the data width, `rnd` the random numbers of the roundings of
-    gradient, momentum and weight (stochastic rounding only).
+    gradient, momentum and weight (stochastic rounding only). `clipped`: gets the numbers of saturated words of these three appended.
     """
     p = parameters
-    g = scale_gradient(grad, p.shift_g, mode, rnd[0])
-    v = requantize(p.beta_m * int64(v) - p.lr_m * g, p.shift_v, width, mode, rnd[1])
-    return requantize((int64(w) << p.shift_w) + v, p.shift_w, width, mode, rnd[2]), v
+    g = scale_gradient(grad, p.shift_g, mode, rnd[0], clipped)
+    v = requantize(p.beta_m * int64(v) - p.lr_m * g, p.shift_v, width, mode, rnd[1], clipped)
+    return requantize((int64(w) << p.shift_w) + v, p.shift_w, width, mode, rnd[2], clipped), v

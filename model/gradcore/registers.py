@@ -11,22 +11,24 @@ CTRL, STATUS, IRQ_ENABLE, ERROR = 0x10, 0x14, 0x18, 0x1C
 PROG_BASE, SEED, PROG_LENGTH = 0x20, 0x28, 0x2C
 BASE = (0x30, 0x38, 0x40, 0x48)
 LOSS, ERROR_ADDR = 0x50, 0x58
-IRQ_STATUS, WATCHDOG, CONFIG3 = 0x60, 0x64, 0x68
+IRQ_STATUS, WATCHDOG, CONFIG3, LOCK = 0x60, 0x64, 0x68, 0x6C
 WINDOW, WINDOW_BYTES = 0x80, 16  # base with rights, end
 COUNTERS = 0x100  # 64 bits each, latched by reading the low word
 
-START, STOP = 1, 2  # CTRL
+START, STOP, FORCE, SCRUB = 1, 2, 4, 8  # CTRL
 READ, WRITE = 1, 2  # rights of a window
 IRQ_DONE, IRQ_FAILED = 1, 2  # IRQ_ENABLE, IRQ_STATUS
-BUSY, DONE, FAILED, GRAD_OVERFLOW = 1, 2, 4, 8  # STATUS
+BUSY, DONE, FAILED, GRAD_OVERFLOW, BUS_OPEN, LOCKED_WRITE = 1, 2, 4, 8, 16, 32  # STATUS
+LOCK_WINDOWS = 1  # LOCK
 
 ERRORS = {
     1: "unknown opcode", 2: "program without END", 3: "malformed instruction", 4: "deadlock: every instruction waits for a token",
     5: "watchdog: no progress", 6: "stopped by the host", 7: "read outside the windows", 8: "write outside the windows",
+    9: "PROG_BASE or BASE is no multiple of the beat", 10: "token overflow: a counter stood at 4095 and got one more",
     18: "error response to a read (SLVERR)", 19: "error response to a read (DECERR)",
     34: "error response to a write (SLVERR)", 35: "error response to a write (DECERR)",
 }  # fmt: skip
-FIRST_WITH_ADDRESS = 7
+WITH_ADDRESS = {code for code in ERRORS if code > 6} - {10}  # ERROR_ADDR tells it
 
 
 def window(number: int, first: int, end: int, rights: int) -> dict:

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run leaves behind: counters by cause, timeline, pictures."""
 
+import io
 import json
 
 import numpy as np
 
+from gradcore import model_file
+from gradcore.files import write_bytes, write_json, write_text
 from gradcore.isa import ENGINES, PRODUCERS
 
 COLOURS = {"load": "#4477aa", "wload": "#66ccee", "compute": "#228833", "store": "#ccbb44", "update": "#ee6677"}
@@ -36,8 +39,8 @@ def event_names(events, ops):
     return names
 
 
-def chrome_trace(events, names):
-    """Trace of the recorded events for Perfetto or chrome://tracing; one microsecond there is one cycle here."""
+def chrome_trace(events, names, run=None):
+    """Trace of the recorded events of a run for Perfetto or chrome://tracing; one microsecond there is one cycle here."""
     trace = [{"name": "process_name", "ph": "M", "pid": 1, "tid": 0, "args": {"name": "gradcore"}}]
     for tid, engine in enumerate(ENGINES):
         trace.append({"name": "thread_name", "ph": "M", "pid": 1, "tid": tid, "args": {"name": engine}})
@@ -46,12 +49,12 @@ def chrome_trace(events, names):
         engine, tag, start, end = (int(event[key]) for key in ("engine", "tag", "start", "end"))
         span = {"name": name, "cat": ENGINES[engine], "ph": "X", "pid": 1, "tid": engine, "ts": start, "dur": end - start, "args": {"tag": tag}}
         trace.append(span)
-    return {"traceEvents": trace, "displayTimeUnit": "ns", "otherData": {"unit": "1 us = 1 cycle"}}
+    return {"traceEvents": trace, "displayTimeUnit": "ns", "otherData": {"unit": "1 us = 1 cycle", "run": run}}
 
 
-def write_trace(path, events, names):
+def write_trace(path, events, names, run=None):
     """Write `chrome_trace` as a file."""
-    path.write_text(json.dumps(chrome_trace(events, names)))
+    write_text(path, json.dumps(chrome_trace(events, names, run)))
 
 
 def _pyplot():
@@ -61,6 +64,14 @@ def _pyplot():
     import matplotlib.pyplot as pyplot
 
     return pyplot
+
+
+def _write_picture(path, plt, figure):
+    """Write a figure as PNG and forget it."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, dpi=120, format="png")
+    plt.close(figure)
+    write_bytes(path, buffer.getvalue())
 
 
 def loss_picture(path, history):
@@ -77,8 +88,7 @@ def loss_picture(path, history):
         axis.set_title(name)
         axis.grid(alpha=0.3)
         axis.legend()
-    figure.savefig(path, dpi=120)
-    plt.close(figure)
+    _write_picture(path, plt, figure)
 
 
 def timeline_picture(path, events, title="one minibatch"):
@@ -95,8 +105,7 @@ def timeline_picture(path, events, title="one minibatch"):
     axis.set_ylim(len(ENGINES) - 0.5, -0.5)
     axis.set_xlabel("cycle")
     axis.set_title(title)
-    figure.savefig(path, dpi=120)
-    plt.close(figure)
+    _write_picture(path, plt, figure)
 
 
 def failed(found):
@@ -158,25 +167,24 @@ def tables(found):
         yield "layers and passes", [("layer", "pass", "cycles", "busy", "waiting"), *rows]
 
 
-def write_run(folder, found, state, recorded=None):
-    """Fill the run folder: report.json, weights.npz, loss.png and, of a simulated run, timeline.png and trace.json."""
-    (folder / "report.json").write_text(json.dumps(found, indent=1) + "\n")
-    names = [p["name"] for p in found["layers"]]
-    np.savez(folder / "weights.npz", **{f"{name}.{key}": value for name, layer in zip(names, state) for key, value in layer.items()})
+def write_run(folder, found, model, recorded=None):
+    """Write the results of a run: weights.npz of the `Model`, loss.png, of a simulated run timeline.png and trace.json, and report.json, which
+    says that the others are complete. Raises FileError."""
+    model_file.write(folder / "weights.npz", model)
     loss_picture(folder / "loss.png", found["history"])
     if recorded:
         events, lost, ops = recorded
-        write_trace(folder / "trace.json", events, event_names(events, ops))
+        write_trace(folder / "trace.json", events, event_names(events, ops), found.get("run"))
         timeline_picture(folder / "timeline.png", events, "one minibatch" + (f", the first {lost} instructions missing" if lost else ""))
+    write_json(folder / "report.json", found)
 
 
 def write_bench(folder, found, events, ops):
-    """Fill the folder of a benchmark: report.json, trace.json, timeline.png, roofline.png."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "report.json").write_text(json.dumps(found, indent=1) + "\n")
+    """Write the results of a benchmark: trace.json, timeline.png, roofline.png and, last, report.json. Raises FileError."""
     write_trace(folder / "trace.json", events, event_names(events, ops))
     timeline_picture(folder / "timeline.png", events, f"{found['network']}, one minibatch of {found['minibatch']}")
     roofline_picture(folder / "roofline.png", found)
+    write_json(folder / "report.json", found)
 
 
 def roofline_picture(path, found):
@@ -191,8 +199,7 @@ def roofline_picture(path, found):
     axis.set_xlabel("multiply-accumulates per DRAM byte")
     axis.set_ylabel("multiply-accumulates per cycle")
     axis.legend()
-    figure.savefig(path, dpi=120)
-    plt.close(figure)
+    _write_picture(path, plt, figure)
 
 
 def network_table(network):
@@ -232,10 +239,9 @@ def compiled_figures(compiled):
 
 
 def weights_table(path):
-    """Range of every tensor in a weights.npz of a run."""
-    rows = []
-    with np.load(path) as archive:
-        for name in archive.files:
-            x = archive[name]
-            rows.append({"tensor": name, "shape": "x".join(map(str, x.shape)), "min": int(x.min()), "max": int(x.max()), "zero": int((x == 0).sum())})
+    """Format and range of every tensor in a weights.npz or a checkpoint. Raises FileError."""
+    model, rows = model_file.read(path), []
+    fractions = model_file.fractions(model.network)
+    for name, x in model_file.tensors(model.network, model.state).items():
+        rows.append({"tensor": name, "shape": "x".join(map(str, x.shape)), "frac": fractions[name], "min": int(x.min()), "max": int(x.max()), "zero": int((x == 0).sum())})
     return rows

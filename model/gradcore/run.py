@@ -5,16 +5,18 @@ import hashlib
 import platform
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import metadata
 
 import numpy as np
 
 import gradcore
-from gradcore import report
+from gradcore import interrupt, report
 from gradcore.data import batches, quantize_input
+from gradcore.files import FileError
 from gradcore.float_trainer import FloatTrainer
 from gradcore.loss import loss_value
+from gradcore.progress import Progress
 from gradcore.reference import STATE, ReferenceTrainer
 
 CHECKS = ("epoch", "step", "none")
@@ -22,48 +24,14 @@ CHECKS = ("epoch", "step", "none")
 
 @dataclass(frozen=True)
 class Options:
-    """How to train: number of epochs, seed of weights, order and roundings, when to compare, whether to train in floating point beside it."""
+    """How to train: number of epochs, seed of weights, order and roundings, when to compare, whether to train in floating point beside it,
+    minutes between checkpoints."""
 
     epochs: int = 10
     seed: int = 1
     check: str = "epoch"
     float32: bool = True
-
-
-@dataclass
-class Comparison:
-    """Words compared with the reference trainer, and where the differing ones are."""
-
-    words: int = 0
-    differing: int = 0
-    losses: int = 0
-    differing_losses: int = 0
-    first: str = ""
-    places: dict = field(default_factory=dict)
-
-    def weights(self, network, ours, theirs, when):
-        """Compare every weight, bias and momentum word."""
-        for p, mine, reference in zip(network.parameters, ours, theirs, strict=True):
-            for key in STATE:
-                wrong = int(np.count_nonzero(mine[key] != reference[key]))
-                self.words += reference[key].size
-                self.differing += wrong
-                if wrong:
-                    place = f"{p.name}.{key}"
-                    self.places[place] = self.places.get(place, 0) + wrong
-                    self.first = self.first or f"{place} after {when}"
-
-    def loss(self, ours, theirs, when):
-        """Compare one minibatch's LOSS."""
-        self.losses += 1
-        if ours != theirs:
-            self.differing_losses += 1
-            self.first = self.first or f"LOSS of {when}: {ours}, reference {theirs}"
-
-    @property
-    def equal(self):
-        """True when something was compared and nothing differed."""
-        return self.words > 0 and self.differing == 0 and self.differing_losses == 0
+    minutes: float = 10.0
 
 
 def epoch_batches(count, minibatch, seed, epoch):
@@ -102,96 +70,140 @@ def versions():
     return found
 
 
-def train(network, data, session, options, progress=None):
+def train(network, data, session, options, progress=None, begin=None, save=None):
     """Train and compare. `progress` is called with a dict after every minibatch (key `images`) and every epoch (all keys).
 
-    Returns (report as a dict, final state, what `session.recorded` gave or None).
+    `begin`: a `Progress` to continue from. `save` is called with a `Progress` before the first minibatch, after every epoch, every
+    `options.minutes`, and with the last complete minibatch when an exception (an engine error, `Interrupted`) ends the training; it may
+    keep it. Returns (report as a dict, final state, what `session.recorded` gave or None).
     """
-    return _Run(network, data, session, options, progress or (lambda entry: None)).train()
+    return _Run(network, data, session, options, progress or (lambda entry: None), begin, save or (lambda done: None)).train()
 
 
 class _Run:
-    def __init__(self, network, data, session, options, progress):
-        self.network, self.data, self.session, self.options, self.progress = network, data, session, options, progress
+    def __init__(self, network, data, session, options, progress, begin, save):
+        self.network, self.data, self.session, self.options, self.progress, self.save = network, data, session, options, progress, save
         self.x_train, self.x_test = quantize_input(data.x_train, network), quantize_input(data.x_test, network)
         self.checking = options.check != "none"
         self.reference = ReferenceTrainer(network, options.seed) if self.checking else None
         self.float32 = FloatTrainer(network, options.seed) if options.float32 else None
-        self.comparison = Comparison()
-        self.history, self.counters, self.events = [], {}, None
-        self.iteration = self.trained = 0
+        self.begin, self.now = begin, begin.kept() if begin else Progress()
+        if begin:
+            session.load(begin.state)
+            if self.reference:
+                self.reference.load(begin.reference)
+            if self.float32:
+                self.float32.state = [dict(layer) for layer in begin.float32]
+        self.saved = self.done = None       # what the last checkpoint holds, and the last complete minibatch
+        self.seconds, self.started = self.now.seconds, time.perf_counter()
 
     def train(self):
-        started = time.perf_counter()
+        self._complete(self.session.weights())
+        if self.begin:
+            self.saved, self.last_save = self.done, time.monotonic()
+        else:
+            self._save()
         # The simulation runs without the interpreter's lock: one thread beside it is a second core for the reference.
         beside = ThreadPoolExecutor(1)
         try:
-            for epoch in range(self.options.epochs):
-                self._epoch(epoch, beside)
-                if self.checking and not self.comparison.equal:
-                    break  # everything after the first difference differs
+            # Everything after the first difference differs.
+            while self.now.epoch < self.options.epochs and not (self.checking and self.now.history and not self.now.comparison.equal):
+                self._epoch(beside)
+        except FileError:
+            raise
+        except BaseException:
+            if self.saved is not self.done:
+                self._save()
+            raise
         finally:
-            beside.shutdown(cancel_futures=True)
-        self.seconds = time.perf_counter() - started
-        return self._report(), self.state, self.events
+            beside.shutdown(wait=False, cancel_futures=True)    # after an exception it may still be at a long evaluation
+        return self._report(), self.done.state, self._recorded()
 
-    def _epoch(self, epoch, beside):
-        minibatches = epoch_batches(len(self.x_train), self.network.minibatch, self.options.seed, epoch)
-        losses, images, pending = [], 0, []
-        for index in minibatches:
-            pending.append(beside.submit(self._references, index, self.iteration))
-            losses.append(self._step(index))
-            if self.options.check == "step":
-                pending[-1].result()
-                self.comparison.weights(self.network, self.session.weights(), self.reference.state, f"minibatch {self.iteration}")
-            self.iteration += 1
-            images += len(index)
-            self.progress({"epoch": epoch + 1, "images": images, "loss": self._loss(sum(losses)) / images})
-            if self.options.check == "step" and self.comparison.differing:
+    def _complete(self, state):
+        """A minibatch or an epoch is complete: keep it. An exception anywhere leaves this or the one before."""
+        self.now.seconds = self.seconds + time.perf_counter() - self.started
+        self.done = self.now.kept(state=state, reference=self.reference and self.reference.weights(),
+                                  float32=self.float32 and [dict(layer) for layer in self.float32.state])
+        interrupt.check()
+
+    def _save(self):
+        self.save(self.done)
+        self.saved, self.last_save = self.done, time.monotonic()
+
+    def _epoch(self, beside):
+        now, options, epoch = self.now, self.options, self.now.epoch + 1
+        for index in epoch_batches(len(self.x_train), self.network.minibatch, options.seed, now.epoch)[now.minibatch:]:
+            if options.check == "step" and now.comparison.differing:
                 break
-        self.trained += images
-        self.state = self.session.weights()
-        outputs = self.session.outputs(self.x_test)
-        theirs = beside.submit(self._reference_results).result()
-        expected = [task.result() for task in pending]
-        if self.checking:
-            for ours, (loss, _) in zip(losses, expected):
-                self.comparison.loss(ours, loss, f"epoch {epoch + 1}")
-            if self.options.check == "epoch":
-                self.comparison.weights(self.network, self.state, self.reference.state, f"epoch {epoch + 1}")
+            self._minibatch(index, beside)
+            if time.monotonic() - self.last_save >= 60 * options.minutes:
+                self._save()
+        theirs = beside.submit(self._reference_results)
+        outputs, theirs = self.session.outputs(self.x_test), theirs.result()
+        if options.check == "epoch":
+            now.comparison.weights(self.network, self.done.state, self.reference.state, f"epoch {epoch}")
         entry = {
-            "epoch": epoch + 1,
-            "images": images,
-            "loss": self._loss(sum(losses)) / images,
+            "epoch": epoch,
+            "images": now.images,
+            "loss": self._loss(now.loss) / now.images,
             "test_accuracy": float((outputs.argmax(axis=1) == self.data.y_test).mean()),
-            "weights_equal": self.comparison.equal if self.checking else None,
+            "weights_equal": now.comparison.equal if self.checking else None,
             **theirs,
         }
         if self.float32:
-            entry["float32_loss"] = sum(loss for _, loss in expected) / images
+            entry["float32_loss"] = now.float32_loss / now.images
         if "reference_outputs" in entry:
             wrong = int(np.count_nonzero(entry.pop("reference_outputs") != outputs))
             entry["differing_outputs"] = wrong
-        self.history.append(entry)
+        now.history.append(entry)
+        now.epoch, now.minibatch, now.images, now.loss, now.float32_loss = epoch, 0, 0, 0, 0.0
+        self._complete(self.done.state)
+        self._save()
         self.progress(entry)
 
+    def _minibatch(self, index, beside):
+        now = self.now
+        expected = beside.submit(self._references, index, now.iteration)
+        loss = self._step(index)
+        theirs, float32_loss = expected.result()
+        state = self.session.weights()
+        if self.checking:
+            now.comparison.loss(loss, theirs, f"minibatch {now.iteration}")
+        if self.options.check == "step":
+            now.comparison.weights(self.network, state, self.reference.state, f"minibatch {now.iteration}")
+        now.iteration += 1
+        now.minibatch += 1
+        now.images += len(index)
+        now.trained += len(index)
+        now.loss += int(loss)
+        now.float32_loss += float32_loss
+        self._complete(state)
+        self.progress({"epoch": now.epoch + 1, "images": now.images, "loss": self._loss(now.loss) / now.images})
+
     def _step(self, index):
-        session, labels = self.session, self.data.y_train[index]
+        now, session, labels = self.now, self.session, self.data.y_train[index]
         # A minibatch in the steady state, when there is one.
-        recording = self.session.can_record and self.iteration == min(1, len(self.x_train) // self.network.minibatch - 1)
+        recording = session.can_record and now.iteration == min(1, len(self.x_train) // self.network.minibatch - 1)
         if recording:
             session.record()
-        loss = session.step(self.x_train[index], labels, self.iteration)
+        loss = session.step(self.x_train[index], labels, now.iteration)
         if recording:
-            self.events = session.recorded()
+            now.events, now.lost_events, _ = session.recorded()
+            first = now.events["start"].min(initial=np.iinfo(np.uint64).max)
+            for when in ("start", "end"):
+                now.events[when] -= first       # cycles of the minibatch, whatever has been simulated before
         for name, value in session.counters().items():
-            self.counters[name] = self.counters.get(name, 0) + value
+            now.counters[name] = now.counters.get(name, 0) + value
         return loss
+
+    def _recorded(self):
+        """Events, how many older ones were lost, operations of the training program; None when nothing was recorded."""
+        return None if self.now.events is None else (self.now.events, self.now.lost_events, self.session.operations)
 
     def _references(self, index, iteration):
         labels = self.data.y_train[index]
         loss = self.reference.step(self.x_train[index], labels, iteration) if self.reference else None
-        return loss, self.float32.step(self.data.x_train[index], labels) if self.float32 else None
+        return loss, self.float32.step(self.data.x_train[index], labels) if self.float32 else 0.0
 
     def _reference_results(self):
         found = {}
@@ -205,17 +217,17 @@ class _Run:
         return loss_value(self.network.loss, int(total), self.network.parameters[-1].fo)
 
     def _report(self):
-        network, last, compared = self.network, self.history[-1], self.comparison
-        wrong_outputs = sum(entry.get("differing_outputs", 0) for entry in self.history)
+        network, history, compared = self.network, self.now.history, self.now.comparison
+        last, wrong_outputs = history[-1], sum(entry.get("differing_outputs", 0) for entry in history)
         found = {
             "network": network.name,
             "data": self.data.name,
             "backend": self.session.name,
             "stall": getattr(self.session.memory, "stall", None),
-            "epochs": len(self.history),
+            "epochs": len(history),
             "seed": self.options.seed,
             "minibatch": network.minibatch,
-            "train_images": self.trained // len(self.history),
+            "train_images": self.now.trained // len(history),
             "test_images": len(self.x_test),
             "test_accuracy": last["test_accuracy"],
             "float32_test_accuracy": last.get("float32_test_accuracy"),
@@ -228,23 +240,23 @@ class _Run:
             "differing_outputs": wrong_outputs if self.checking else None,
             "first_difference": compared.first or None,
             "differing_places": compared.places,
-            "weights_sha256": weights_sha256(self.state),
+            "weights_sha256": weights_sha256(self.done.state),
             "engine_sha256": self.session.engine_sha256,
-            "loss": [entry["loss"] for entry in self.history],
-            "seconds": round(self.seconds, 3),
+            "loss": [entry["loss"] for entry in history],
+            "seconds": round(self.done.seconds, 3),
             "versions": versions(),
             "layers": report.network_table(network),
-            "history": self.history,
+            "history": history,
         }
-        return found | (self._engine_figures() if self.counters.get("cycles") else dict.fromkeys(FIGURES))
+        return found | (self._engine_figures() if self.now.counters.get("cycles") else dict.fromkeys(FIGURES))
 
     def _engine_figures(self):
-        counters, config = self.counters, self.session.config
-        cycles, macs = counters["cycles"], ideal_macs(self.network) * self.trained
+        counters, config, trained = self.now.counters, self.session.config, self.now.trained
+        cycles, macs = counters["cycles"], ideal_macs(self.network) * trained
         causes = report.by_cause(counters)
         return {
             "cycles": cycles,
-            "cycles_per_image": cycles / self.trained,
+            "cycles_per_image": cycles / trained,
             "ideal_cycles_per_image": ideal_macs(self.network) / (config.lanes * config.cols),
             "mac_utilisation": macs / (config.lanes * config.cols * cycles),
             "mac_busy_cycles": counters["compute.mac_busy"],

@@ -276,10 +276,10 @@ class Schedule:
             for index in chain:
                 rows = deltas[index].place(self.memory.delta[index], image)
                 gradients, *later = (self.lower.gradients(index, image, rows, columns[index], self.grad_rows[index], image == 0, taps) for taps in self._taps(index))
-                self._later += later
-                self.ops += [gradients] * (index in self.early)
+                self._later += [op for part in later for op in part]
+                self.ops += gradients * (index in self.early)
                 self._errors(index, image, deltas[index], errors[index], index == chain[-1])
-                self.ops += [gradients] * (index not in self.early)
+                self.ops += gradients * (index not in self.early)
             yield min(image + self._group_images(chain[0]), self.images)
 
     def _taps(self, index: int) -> list:

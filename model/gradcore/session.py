@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network being trained somewhere: on a simulated engine, on the machine model, or by the reference trainer itself."""
 
-from gradcore.compiler import compile_network
+from gradcore.compiler import check_reductions, compile_network
 from gradcore.driver import Device, EngineError, MachineBackend
-from gradcore.isa import ENGINES
+from gradcore.fixed import ACC_W
 from gradcore.linux import open_device
+from gradcore.recovery import Trainer
 from gradcore.reference import ReferenceTrainer
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import FRONTS, build_engine
@@ -18,12 +19,17 @@ class ReferenceSession:
 
     name, engine_sha256, can_record, memory = "reference", None, False, None
 
-    def __init__(self, network, seed):
-        self.trainer = ReferenceTrainer(network, seed)
+    def __init__(self, network, seed, acc_width=ACC_W):
+        self.trainer = ReferenceTrainer(network, seed, acc_width=acc_width)
 
     def step(self, x, labels, iteration):
         """Train on integers `x` (N, C, H, W); returns the integer LOSS."""
+        self.trainer.grad_overflow = False
         return self.trainer.step(x, labels, iteration)
+
+    def overflowed(self):
+        """Did a gradient of the last step overflow?"""
+        return self.trainer.grad_overflow
 
     def outputs(self, x):
         """Integer outputs (N, classes)."""
@@ -32,6 +38,10 @@ class ReferenceSession:
     def weights(self):
         """State as `ReferenceTrainer.weights`."""
         return self.trainer.weights()
+
+    def load(self, state):
+        """Take over a state."""
+        self.trainer.load(state)
 
     def counters(self):
         """None are counted."""
@@ -42,33 +52,36 @@ class ReferenceSession:
 
 
 class EngineSession:
-    """A `Device` on some back end. Counters are those of the last program."""
+    """A `Device` on some back end, with a `Trainer` that goes on after engine errors and says so. Counters are those of the last program."""
 
-    def __init__(self, backend, network, config, seed, engine_sha256=None):
+    def __init__(self, backend, network, config, seed, engine_sha256=None, say=print):
         self.name, self.config, self.engine_sha256 = backend.name, config, engine_sha256
         self.can_record, self.memory = hasattr(backend, "record"), getattr(backend, "memory", None)
-        self.device = Device(backend, network, config, seed, origin=getattr(backend, "origin", 0))
+        self.device = Device(backend, network, config, seed, origin=getattr(backend, "origin", 0), say=say)
+        self.trainer = Trainer(self.device, say=lambda event: say(f"recovered: {event}"))
         if backend.name in FRONTS:
             # Long enough for a memory twenty times slower than expected; a hang is found in seconds.
             self.device.timeout = (1_000_000 + 20 * self.device.compiled.train.cycles) / backend.cycles_per_second
-        self.outputs, self.weights, self.counters, self.close = self.device.outputs, self.device.weights, self.device.counters, self.device.close
+        self.outputs, self.weights, self.load = self.trainer.outputs, self.trainer.weights, self.trainer.load
+        self.counters, self.close = self.device.counters, self.device.close
+
+    @property
+    def recoveries(self):
+        """How often an error has been overcome."""
+        return self.trainer.recoveries
 
     def step(self, x, labels, iteration):
-        """Train on integers `x` (N, C, H, W); returns the integer LOSS. Raises EngineError, which says what the engines were doing."""
+        """Train on integers `x` (N, C, H, W); returns the integer LOSS. Raises EngineError when several attempts have failed."""
+        self.device.grad_overflow = False
         try:
-            return self.device.step(x, labels, iteration)
+            return self.trainer.step(x, labels, iteration)
         except EngineError as error:
-            raise EngineError(f"minibatch {iteration}: {error}; {self._doing()}", error.code, error.index) from error
+            error.args = (f"minibatch {iteration}: {error}",)
+            raise
 
-    def _doing(self):
-        """What each engine is at: the counters that still run, with the tag of an instruction in execution."""
-        before, after = self.device.counters(), self.device.counters()
-        tags = getattr(self.device.backend, "executing", {})
-        found = []
-        for number, engine in enumerate(ENGINES):
-            running = [name.partition(".")[2] for name in after if name.startswith(f"{engine}.") and after[name] != before[name]]
-            found += [f"{engine} {state}" + (f" tag {tags[number]}" if state == "busy" and number in tags else "") for state in running]
-        return ", ".join(found) or "no engine is at work"
+    def overflowed(self):
+        """Did a gradient of the last step overflow?"""
+        return self.device.grad_overflow
 
     def record(self):
         """Record the instructions of the following program."""
@@ -78,18 +91,24 @@ class EngineSession:
         """Stop recording: events, how many older ones were lost, operations of the training program."""
         events, lost = self.device.backend.events()
         self.device.backend.record(0)
-        return events, lost, self.device.compiled.train.ops
+        return events, lost, self.operations
+
+    @property
+    def operations(self):
+        """Operations of the training program of a whole minibatch."""
+        return self.device.compiled.train.ops
 
 
 def open_session(backend, network, config, seed, memory=Memory(), say=print):
     """Session of a back end name: one of `BACKENDS`, uio:N, xdma:N. Raises CompileError when the network does not fit the engine,
     DeviceError when there is no such device."""
     if backend == "reference":
-        return ReferenceSession(network, seed)
+        check_reductions(network, config)
+        return ReferenceSession(network, seed, config.acc_width)
     compile_network(network, config)  # refuse before building anything
     if backend == "machine":
-        return EngineSession(MachineBackend(config), network, config, seed)
+        return EngineSession(MachineBackend(config), network, config, seed, say=say)
     if backend not in FRONTS:
-        return EngineSession(open_device(backend), network, config, seed)
+        return EngineSession(open_device(backend), network, config, seed, say=say)
     library, sha256 = build_engine(config, say, backend)
-    return EngineSession(SimBackend(library, memory), network, config, seed, sha256)
+    return EngineSession(SimBackend(library, memory), network, config, seed, sha256, say)

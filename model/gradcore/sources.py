@@ -9,8 +9,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @lru_cache(maxsize=None)
-def sources(core: str, root: Path = ROOT) -> tuple[Path, ...]:
-    """Verilog files of ``gradcore:ip:<core>:0.1.0`` and everything it depends on, dependencies first.
+def sources(core: str, root: Path = ROOT, target: str = "default") -> tuple[Path, ...]:
+    """Verilog files of ``gradcore:ip:<core>:0.1.0`` and everything it depends on, dependencies first. `target`: of that core.
 
     Raises RuntimeError when FuseSoC does not know the core.
     """
@@ -25,10 +25,10 @@ def sources(core: str, root: Path = ROOT) -> tuple[Path, ...]:
         top = library.get_core(f"gradcore:ip:{core}:0.1.0")
     except Exception as error:
         raise RuntimeError(f"FuseSoC finds no core gradcore:ip:{core}:0.1.0 below {root}: {error}") from error
-    flags = {"is_toplevel": True, "target": "default"}
+    flags = {"is_toplevel": True, "target": target}
     files = []
     for part in library.cm.get_depends(top.name, flags):
-        part_flags = {"is_toplevel": str(part.name) == str(top.name), "target": "default"}
+        part_flags = {"is_toplevel": str(part.name) == str(top.name), "target": target}
         files += [Path(part.core_root) / f["name"] for f in part.get_files(part_flags)
                   if f["file_type"].startswith("verilogSource")]
     return tuple(files)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from gradcore.fixed import position_random, saturate
-from gradcore.fold import from_bytes, to_bytes
+from gradcore.fold import from_bytes, lane_images, to_bytes
 from gradcore.isa import GATE_BUFFER
 from gradcore.optimiser import update
 
@@ -32,10 +32,11 @@ class Transfer:
         return words << spare >> spare
 
     def write(self, words):
-        data, at = to_bytes(words, self.machine.config.word_bytes), 0
+        data, at = np.zeros(sum(map(len, self.runs)), np.uint8), 0
+        used = to_bytes(words, self.machine.config.word_bytes)
+        data[: len(used)] = used
         for run in self.runs:
-            part = data[at : at + len(run)]
-            run[: len(part)] = part
+            run[:] = data[at : at + len(run)]
             at += len(run)
 
 
@@ -94,7 +95,17 @@ class Store(Load):
         assert instr["n_words"] == np.prod(self.counts), "n_words is not the product of the loop counts"
 
     def gather(self):
-        return self.banks.read(self.banks.natural(self.instr["base"], self.counts, self.strides, self.instr["fold"]))
+        values = self.banks.read(self.banks.natural(self.instr["base"], self.counts, self.strides, self.instr["fold"]))
+        return np.where(self._kept(), values, 0)
+
+    def _kept(self):
+        """Lanes of a pixel of the map and of an image that is not padding."""
+        instr, grid, fold = self.instr, self.machine.config.grid, self.instr["fold"]
+        b, by, bx, _ = np.ogrid[tuple(slice(n) for n in self.counts)]
+        row, col = np.divmod(np.arange(grid * grid), grid)
+        y, x = (by[..., None] << fold & 0xFFF) + row % (1 << fold), (bx[..., None] << fold & 0xFFF) + col % (1 << fold)
+        image = (b[..., None] + 1 < instr["n_b"]) | (lane_images(grid, fold, 0) < instr["n_valid"])
+        return (y < instr["height"]) & (x < instr["width"]) & image
 
     def spoil(self, rng):
         self.transfer.write(rng.integers(-99, 99, self.instr["n_words"] * self.machine.config.lanes))

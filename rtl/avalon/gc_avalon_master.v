@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The native memory port (doc/streams.md) as two Avalon-MM hosts, one that reads and one that writes. Reads: pipelined bursts, nothing is
 // added to their latency; OUTSTANDING of them at most wait for data. Writes: a request is held while its beats leave, so a burst of n beats takes
-// n + 1 cycles; the host expects one write response per burst. Read data and responses are always taken.
+// n + 1 cycles; the host expects one write response per burst. Read data and responses are always taken. No command is
+// shown in a reset.
 `default_nettype none
 
 module gc_avalon_master #(
@@ -61,7 +62,7 @@ module gc_avalon_master #(
 
     assign avm_read_address    = s_rreq_addr;
     assign avm_read_burstcount = {1'b0, s_rreq_len} + 9'd1;
-    assign avm_read_read       = s_rreq_valid && room;
+    assign avm_read_read       = s_rreq_valid && room && !rst;
     assign s_rreq_ready        = room && !avm_read_waitrequest;
     assign m_rdat_valid        = avm_read_readdatavalid;
     assign m_rdat_data         = avm_read_readdata;
@@ -76,7 +77,7 @@ module gc_avalon_master #(
     assign s_wreq_ready         = !burst_q;
     assign avm_write_address    = address_q;
     assign avm_write_burstcount = burstcount_q;
-    assign avm_write_write      = burst_q && s_wdat_valid;
+    assign avm_write_write      = burst_q && s_wdat_valid && !rst;
     assign avm_write_writedata  = s_wdat_data;
     assign avm_write_byteenable = s_wdat_strb;
     assign s_wdat_ready         = burst_q && !avm_write_waitrequest;

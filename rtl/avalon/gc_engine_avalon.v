@@ -51,6 +51,7 @@ module gc_engine_avalon #(
     wire        reg_write;
     wire [11:0] reg_addr;
     wire [31:0] reg_wdata;
+    wire [3:0]  reg_strb;
     wire        reg_read;
     wire [31:0] reg_rdata;
     wire               rreq_valid;
@@ -72,6 +73,7 @@ module gc_engine_avalon #(
     wire               wdat_last;
     wire               wrsp_valid;
     wire [1:0]         wrsp_resp;
+    wire               forget;
     wire [4:0]    active_unused;
     wire [5*11-1:0] tag_unused;
 
@@ -80,23 +82,23 @@ module gc_engine_avalon #(
         .avs_address(avs_csr_address), .avs_read(avs_csr_read), .avs_write(avs_csr_write), .avs_writedata(avs_csr_writedata),
         .avs_byteenable(avs_csr_byteenable), .avs_readdata(avs_csr_readdata), .avs_readdatavalid(avs_csr_readdatavalid),
         .avs_waitrequest(avs_csr_waitrequest), .avs_response(avs_csr_response), .avs_writeresponsevalid(avs_csr_writeresponsevalid),
-        .m_reg_write(reg_write), .m_reg_addr(reg_addr), .m_reg_wdata(reg_wdata), .m_reg_read(reg_read), .s_reg_rdata(reg_rdata)
+        .m_reg_write(reg_write), .m_reg_addr(reg_addr), .m_reg_wdata(reg_wdata), .m_reg_strb(reg_strb), .m_reg_read(reg_read), .s_reg_rdata(reg_rdata)
     );
 
     gc_engine #(
         .GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACT_DEPTH(ACT_DEPTH), .WGT_DEPTH(WGT_DEPTH),
         .GRAD_DEPTH(GRAD_DEPTH), .GATE_DEPTH(GATE_DEPTH)
     ) u_engine (
-        .clk(clk), .rst(rst), .s_reg_write(reg_write), .s_reg_addr(reg_addr), .s_reg_wdata(reg_wdata), .s_reg_read(reg_read), .m_reg_rdata(reg_rdata),
+        .clk(clk), .rst(rst), .s_reg_write(reg_write), .s_reg_addr(reg_addr), .s_reg_wdata(reg_wdata), .s_reg_strb(reg_strb), .s_reg_read(reg_read), .m_reg_rdata(reg_rdata),
         .m_rreq_valid(rreq_valid), .m_rreq_ready(rreq_ready), .m_rreq_addr(rreq_addr), .m_rreq_len(rreq_len), .s_rdat_valid(rdat_valid),
         .s_rdat_data(rdat_data), .s_rdat_last(rdat_last), .s_rdat_resp(rdat_resp), .m_wreq_valid(wreq_valid), .m_wreq_ready(wreq_ready), .m_wreq_addr(wreq_addr),
         .m_wreq_len(wreq_len), .m_wdat_valid(wdat_valid), .m_wdat_ready(wdat_ready), .m_wdat_data(wdat_data), .m_wdat_strb(wdat_strb),
-        .m_wdat_last(wdat_last), .s_wrsp_valid(wrsp_valid), .s_wrsp_resp(wrsp_resp),
+        .m_wdat_last(wdat_last), .s_wrsp_valid(wrsp_valid), .s_wrsp_resp(wrsp_resp), .m_forget(forget),
         .irq(ins_irq_irq), .sts_active(active_unused), .sts_tag(tag_unused)
     );
 
     gc_avalon_master #(.ADDR_W(ADDR_W), .MEM_W(MEM_W)) u_memory (
-        .clk(clk), .rst(rst),
+        .clk(clk), .rst(rst || forget),
         .s_rreq_valid(rreq_valid), .s_rreq_ready(rreq_ready), .s_rreq_addr(rreq_addr), .s_rreq_len(rreq_len), .m_rdat_valid(rdat_valid),
         .m_rdat_data(rdat_data), .m_rdat_last(rdat_last), .m_rdat_resp(rdat_resp), .s_wreq_valid(wreq_valid), .s_wreq_ready(wreq_ready), .s_wreq_addr(wreq_addr),
         .s_wreq_len(wreq_len), .s_wdat_valid(wdat_valid), .s_wdat_ready(wdat_ready), .s_wdat_data(wdat_data), .s_wdat_strb(wdat_strb),

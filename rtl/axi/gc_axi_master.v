@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The native memory port (doc/streams.md) as an AXI4 master: constants are added, nothing takes a cycle. INCR bursts of whole beats that never
 // cross 4 KiB, one ID, so the responses keep their order. Read data and write responses are always taken. A write address that is not taken
-// at once is kept here, because its data must not wait for it: a slave may take an address only when its data are offered.
+// at once is kept here, because its data must not wait for it: a slave may take an address only when its data are offered. VALIDs are low in a
+// reset from its first moment on (AXI A3.1.2).
 `default_nettype none
 
 module gc_axi_master #(
@@ -79,7 +80,7 @@ module gc_axi_master #(
     assign m_axi_arlock  = 1'b0;
     assign m_axi_arcache = BUFFERABLE;
     assign m_axi_arprot  = 3'b000;
-    assign m_axi_arvalid = s_rreq_valid;
+    assign m_axi_arvalid = s_rreq_valid && !rst;
     assign s_rreq_ready  = m_axi_arready;
     assign m_rdat_valid  = m_axi_rvalid;
     assign m_rdat_data   = m_axi_rdata;
@@ -104,12 +105,12 @@ module gc_axi_master #(
     assign m_axi_awlock  = 1'b0;
     assign m_axi_awcache = BUFFERABLE;
     assign m_axi_awprot  = 3'b000;
-    assign m_axi_awvalid = aw_q || s_wreq_valid;
+    assign m_axi_awvalid = (aw_q || s_wreq_valid) && !rst;
     assign s_wreq_ready  = !aw_q;
     assign m_axi_wdata   = s_wdat_data;
     assign m_axi_wstrb   = s_wdat_strb;
     assign m_axi_wlast   = s_wdat_last;
-    assign m_axi_wvalid  = s_wdat_valid;
+    assign m_axi_wvalid  = s_wdat_valid && !rst;
     assign s_wdat_ready  = m_axi_wready;
     assign m_wrsp_valid  = m_axi_bvalid;
     assign m_wrsp_resp   = m_axi_bresp;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // AXI4-Lite slave for the native register port: one transfer at a time on each side, a write when address and data are both there, the
-// response in the next cycle; a read in three cycles. Registers are whole words: byte strobes that are not all ones write nothing and answer
-// SLVERR. Every other access answers OKAY.
+// response in the next cycle; a read in three cycles. Byte strobes go to the register port, so a write without any does nothing. Every access
+// answers OKAY. VALIDs are low in a reset from its first moment on (AXI A3.1.2).
 `default_nettype none
 
 module gc_axil_slave (
@@ -15,8 +15,8 @@ module gc_axil_slave (
     input  wire [3:0]  s_axil_wstrb,
     input  wire        s_axil_wvalid,
     output wire        s_axil_wready,
-    output reg  [1:0]  s_axil_bresp,
-    output reg         s_axil_bvalid,
+    output wire [1:0]  s_axil_bresp,
+    output wire        s_axil_bvalid,
     input  wire        s_axil_bready,
     input  wire [11:0] s_axil_araddr,
     input  wire [2:0]  s_axil_arprot,
@@ -24,37 +24,42 @@ module gc_axil_slave (
     output wire        s_axil_arready,
     output reg  [31:0] s_axil_rdata,
     output wire [1:0]  s_axil_rresp,
-    output reg         s_axil_rvalid,
+    output wire        s_axil_rvalid,
     input  wire        s_axil_rready,
     // native register port; one access at a time, reads go first
     output wire        m_reg_write,
     output wire [11:0] m_reg_addr,
     output wire [31:0] m_reg_wdata,
+    output wire [3:0]  m_reg_strb,
     output wire        m_reg_read,
     input  wire [31:0] s_reg_rdata
 );
-    localparam [1:0] SLVERR = 2'b10;
-
     // Addresses and data are caught in registers, so that no ready depends on a valid.
     reg        aw_q;
     reg [11:0] awaddr_q;
     reg        w_q;
     reg [31:0] wdata_q;
-    reg        whole_q;
+    reg [3:0]  wstrb_q;
     reg        ar_q;
     reg [11:0] araddr_q;
     reg        reading_q;      // the register's data come in this cycle
+    reg        bvalid_q;
+    reg        rvalid_q;
 
-    wire write = aw_q && w_q && !s_axil_bvalid && !m_reg_read;
+    wire write = aw_q && w_q && !bvalid_q && !m_reg_read;
 
     assign s_axil_awready = !aw_q;
     assign s_axil_wready  = !w_q;
     assign s_axil_arready = !ar_q;
+    assign s_axil_bvalid  = bvalid_q && !rst;
+    assign s_axil_rvalid  = rvalid_q && !rst;
+    assign s_axil_bresp   = 2'b00;
     assign s_axil_rresp   = 2'b00;
-    assign m_reg_read     = ar_q && !reading_q && !s_axil_rvalid;
-    assign m_reg_write    = write && whole_q;
+    assign m_reg_read     = ar_q && !reading_q && !rvalid_q;
+    assign m_reg_write    = write;
     assign m_reg_addr     = m_reg_read ? araddr_q : awaddr_q;
     assign m_reg_wdata    = wdata_q;
+    assign m_reg_strb     = wstrb_q;
 
     always @(posedge clk) begin
         if (s_axil_awvalid && s_axil_awready) begin
@@ -64,12 +69,10 @@ module gc_axil_slave (
         if (s_axil_wvalid && s_axil_wready) begin
             w_q     <= 1'b1;
             wdata_q <= s_axil_wdata;
-            whole_q <= &s_axil_wstrb;
+            wstrb_q <= s_axil_wstrb;
         end else if (write) w_q <= 1'b0;
-        if (write) begin
-            s_axil_bvalid <= 1'b1;
-            s_axil_bresp  <= whole_q ? 2'b00 : SLVERR;
-        end else if (s_axil_bready) s_axil_bvalid <= 1'b0;
+        if (write) bvalid_q <= 1'b1;
+        else if (s_axil_bready) bvalid_q <= 1'b0;
 
         if (s_axil_arvalid && s_axil_arready) begin
             ar_q     <= 1'b1;
@@ -77,17 +80,17 @@ module gc_axil_slave (
         end else if (reading_q) ar_q <= 1'b0;
         reading_q <= m_reg_read;
         if (reading_q) begin
-            s_axil_rvalid <= 1'b1;
-            s_axil_rdata  <= s_reg_rdata;
-        end else if (s_axil_rready) s_axil_rvalid <= 1'b0;
+            rvalid_q     <= 1'b1;
+            s_axil_rdata <= s_reg_rdata;
+        end else if (s_axil_rready) rvalid_q <= 1'b0;
 
         if (rst) begin
-            aw_q          <= 1'b0;
-            w_q           <= 1'b0;
-            ar_q          <= 1'b0;
-            reading_q     <= 1'b0;
-            s_axil_bvalid <= 1'b0;
-            s_axil_rvalid <= 1'b0;
+            aw_q      <= 1'b0;
+            w_q       <= 1'b0;
+            ar_q      <= 1'b0;
+            reading_q <= 1'b0;
+            bvalid_q  <= 1'b0;
+            rvalid_q  <= 1'b0;
         end
     end
 

@@ -2,8 +2,9 @@
 // Stands between gc_mem_arbiter and the memory port and lets nothing out that was not allowed. A request passes if its 4 KiB page lies in a
 // window that has the right; else it is held back for good and reported. Error responses are reported with client and address of
 // their burst. While s_abort is high no new request leaves; what has been shown or issued runs to its end, and sts_quiet tells when nothing
-// is outstanding any more. Requests take two cycles, data none; a write request comes when the beats of the one before have left, as
-// from gc_mem_arbiter. Obeys doc/streams.md, "Native memory port".
+// is outstanding any more. After a reset in mid-burst answers may come that nobody waits for: m_rdat_valid and m_wrsp_valid leave them out.
+// Requests take two cycles, data none; a write request comes when the beats of the one before have left, as from gc_mem_arbiter.
+// Obeys doc/streams.md, "Native memory port".
 `default_nettype none
 
 module gc_memory_guard #(
@@ -20,6 +21,7 @@ module gc_memory_guard #(
     input  wire [WINDOWS-1:0]             cfg_write,
     input  wire                           s_abort,
     output wire                           sts_quiet,
+    output wire [4:0]                     m_moves,          // of this cycle: {response, write request, read request, write beat, read beat}
     // from gc_mem_arbiter
     input  wire                           s_rreq_valid,
     output wire                           s_rreq_ready,
@@ -33,7 +35,9 @@ module gc_memory_guard #(
     input  wire [CLIENTS-1:0]             s_wreq_client,
     input  wire                           s_wdat_valid,
     output wire                           s_wdat_ready,
-    // memory port; read data and write responses go to gc_mem_arbiter, too
+    output wire                           m_rdat_valid,
+    output wire                           m_wrsp_valid,
+    // memory port
     output wire                           m_rreq_valid,
     input  wire                           m_rreq_ready,
     output wire [ADDR_W-1:0]              m_rreq_addr,
@@ -97,12 +101,15 @@ module gc_memory_guard #(
     wire [ADDR_W-1:0]  w_addr;
     gc_register_queue #(.WIDTH(CLIENTS+ADDR_W), .DEPTH(DEPTH)) u_read_bursts (
         .clk(clk), .rst(rst), .s_push(m_rreq_valid && m_rreq_ready), .s_data({r_client, m_rreq_addr}), .m_room(r_room), .m_valid(r_open),
-        .s_pop(s_rdat_valid && s_rdat_last), .m_data({r_owner, r_addr})
+        .s_pop(m_rdat_valid && s_rdat_last), .m_data({r_owner, r_addr})
     );
     gc_register_queue #(.WIDTH(CLIENTS+ADDR_W), .DEPTH(DEPTH)) u_write_bursts (
         .clk(clk), .rst(rst), .s_push(m_wreq_valid && m_wreq_ready), .s_data({w_client, m_wreq_addr}), .m_room(w_room), .m_valid(w_open),
-        .s_pop(s_wrsp_valid), .m_data({w_owner, w_addr})
+        .s_pop(m_wrsp_valid), .m_data({w_owner, w_addr})
     );
+
+    assign m_rdat_valid = s_rdat_valid && r_open;
+    assign m_wrsp_valid = s_wrsp_valid && w_open;
 
     // ---- Write data follow their request. The writers ask only when they have all beats of a burst, so an abort lets them finish.
     reg [8:0] beats_q;
@@ -115,11 +122,12 @@ module gc_memory_guard #(
         else if (beat)                    beats_q <= beats_q - 9'd1;
         if (rst) beats_q <= 9'd0;
     end
+    assign m_moves   = {m_wrsp_valid, m_wreq_valid && m_wreq_ready, m_rreq_valid && m_rreq_ready, beat, m_rdat_valid};
     assign sts_quiet = !m_rreq_valid && !m_wreq_valid && !r_open && !w_open && data_free;
 
     // ---- Errors
-    wire bad_read  = s_rdat_valid && |s_rdat_resp;
-    wire bad_write = s_wrsp_valid && |s_wrsp_resp;
+    wire bad_read  = m_rdat_valid && |s_rdat_resp;
+    wire bad_write = m_wrsp_valid && |s_wrsp_resp;
     assign m_error  = r_refused || w_refused || bad_read || bad_write;
     assign m_code   = bad_read ? {6'd4, s_rdat_resp} : bad_write ? {6'd8, s_wrsp_resp} : r_refused ? READ_WINDOW : WRITE_WINDOW;
     assign m_writes = !bad_read && (bad_write || !r_refused);

@@ -23,6 +23,7 @@ module gc_control #(
     input  wire                s_reg_write,
     input  wire [11:0]         s_reg_addr,
     input  wire [31:0]         s_reg_wdata,
+    input  wire [3:0]          s_reg_strb,
     input  wire                s_reg_read,
     output wire [31:0]         m_reg_rdata,
     output wire                irq,
@@ -30,8 +31,13 @@ module gc_control #(
     output wire [WINDOWS*(2*ADDR_W-22)-1:0] cfg_windows,
     output wire                m_abort,
     output wire                core_rst,
+    output wire                m_forget,
     input  wire                s_quiet,
+    input  wire [4:0]          s_moves,            // of gc_memory_port
     input  wire [ADDR_W+14:0]  s_fault,
+    // buffers
+    output wire                m_scrub,            // pulse
+    input  wire                s_scrubbing,        // from the cycle after m_scrub until all buffers are clear
     // program fetch
     output wire                m_rreq_valid,
     input  wire                m_rreq_ready,
@@ -59,8 +65,6 @@ module gc_control #(
     input  wire                s_yield,
     input  wire                s_overflow,
     input  wire [63:0]         s_loss,
-    input  wire                s_read_beat,
-    input  wire                s_write_beat,
     output wire [4:0]          sts_active
 );
     localparam ENGINES    = 5;
@@ -103,18 +107,32 @@ module gc_control #(
     wire [ADDR_W-1:0] prog_base;
     wire [23:0]       prog_length;
     wire              start;
+    wire              begins;         // the fetch
+    wire              preparing;      // start waits for the scrub
+    wire              force_bus;
+    wire              scrub;
+    wire              changed;
+    wire              asked;
+    wire [ADDR_W-1:0] asked_addr;
+    wire              misaligned;
+    wire              bus_open;
 
     gc_register_bank #(
-        .ADDR_W(ADDR_W), .WINDOWS(WINDOWS), .CONFIG({BEAT_8, DW_8, COLS_8, GRID_8}), .CONFIG2({GATE_8, GRAD_8, WGT_8, ACT_8}),
+        .ADDR_W(ADDR_W), .WINDOWS(WINDOWS), .MEM_W(MEM_W), .CONFIG({BEAT_8, DW_8, COLS_8, GRID_8}), .CONFIG2({GATE_8, GRAD_8, WGT_8, ACT_8}),
         .CONFIG3({16'd0, WINDOWS_8, ACC_8})
     ) u_registers (
         .clk(clk), .rst(rst),
-        .s_reg_write(s_reg_write), .s_reg_addr(s_reg_addr), .s_reg_wdata(s_reg_wdata), .s_reg_read(s_reg_read), .m_reg_rdata(m_reg_rdata),
-        .m_start(start), .m_stop(stop), .cfg_prog_base(prog_base), .cfg_prog_length(prog_length), .cfg_base(cfg_base), .cfg_seed(cfg_seed),
-        .cfg_watchdog(watchdog), .cfg_windows(cfg_windows), .irq(irq), .s_busy(running), .s_done(done), .s_failed(failed), .s_code(code),
+        .s_reg_write(s_reg_write), .s_reg_addr(s_reg_addr), .s_reg_wdata(s_reg_wdata), .s_reg_strb(s_reg_strb), .s_reg_read(s_reg_read), .m_reg_rdata(m_reg_rdata),
+        .m_start(start), .m_stop(stop), .m_force(force_bus), .m_scrub(scrub), .m_asked(asked), .m_asked_addr(asked_addr), .m_misaligned(misaligned),
+        .m_changed(changed), .cfg_prog_base(prog_base), .cfg_prog_length(prog_length), .cfg_base(cfg_base), .cfg_seed(cfg_seed),
+        .cfg_watchdog(watchdog), .cfg_windows(cfg_windows), .irq(irq), .s_busy(running || s_scrubbing), .s_open(bus_open), .s_done(done), .s_failed(failed), .s_code(code),
         .s_index(index), .s_addr(error_addr), .s_overflow(s_overflow), .s_loss(s_loss), .s_counter(counter_data)
     );
     assign m_program_start = start;
+    gc_scrub_first u_scrub (
+        .clk(clk), .rst(rst), .start(start), .s_misaligned(misaligned), .s_abort(m_abort), .s_scrub(scrub), .s_changed(changed),
+        .s_scrubbing(s_scrubbing), .m_scrub(m_scrub), .m_begin(begins), .sts_waiting(preparing)
+    );
     wire core_reset = rst || core_rst;
 
     // ---- Fetch: the program is one contiguous run
@@ -128,7 +146,7 @@ module gc_control #(
 
     wire [2:0]    fetch_unused;
     gc_word_reader #(.LANES(64), .DW(16), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_fetch (
-        .clk(clk), .rst(core_reset), .start(start), .s_instruction(transfer), .cfg_addr(prog_addr), .cfg_base({(4*ADDR_W){1'b0}}),
+        .clk(clk), .rst(core_reset), .start(begins), .s_instruction(transfer), .cfg_addr(prog_addr), .cfg_base({(4*ADDR_W){1'b0}}),
         .m_rreq_valid(m_rreq_valid), .m_rreq_ready(m_rreq_ready), .m_rreq_addr(m_rreq_addr), .m_rreq_len(m_rreq_len),
         .s_rdat_valid(s_rdat_valid), .s_rdat_data(s_rdat_data), .s_rdat_last(s_rdat_last),
         .m_valid(word_valid), .m_ready(word_ready), .m_data(word_data),
@@ -207,11 +225,11 @@ module gc_control #(
     wire [9:0] signal_loaded;
     gc_delay_line #(.W(10), .CYCLES(8)) u_loaded (.clk(clk), .clear(core_reset || start), .s_data({signal_wload, signal_load}), .m_data(signal_loaded));
 
-    wire tokens_sts_overflow_unused;
+    wire token_overflow;
     gc_token_matrix #(.PRODUCERS(PRODUCERS), .CONSUMERS(ENGINES)) u_tokens (
         .clk(clk), .rst(core_reset || start),
         .s_signal({signal_update, signal_store, signal_write, signal_read, signal_loaded}),
-        .s_take(take), .m_available(available), .sts_overflow(tokens_sts_overflow_unused)
+        .s_take(take), .m_available(available), .sts_overflow(token_overflow)
     );
 
     // ---- End of program: compute instructions stay open until their results are written and LOSS is complete
@@ -226,22 +244,24 @@ module gc_control #(
     assign finished = running && dispatched && (&idle) && ~(|open_q) && !start;
 
     reg progress_q;
+    reg moved_q;
     always @(posedge clk) begin
         active_q   <= sts_active;
         waiting_q  <= waiting;
-        progress_q <= s_read_beat || s_write_beat || s_step || |m_start || |s_done || |(queue_valid & queue_ready);
+        moved_q    <= |s_moves || s_scrubbing;
+        progress_q <= |s_moves || s_scrubbing || s_step || |m_start || |s_done || |(queue_valid & queue_ready);
     end
 
     gc_supervisor #(.ADDR_W(ADDR_W)) u_supervisor (
-        .clk(clk), .rst(rst), .start(start), .s_finished(finished), .s_stop(stop), .cfg_watchdog(watchdog), .s_progress(progress_q), .s_mismatch(mismatch),
-        .s_refused(refused), .s_refused_code(refused_code), .s_next(next), .s_active(active_q), .s_waiting(waiting_q), .s_draining(|open_q),
-        .s_index(indices_q), .s_fault(s_fault), .s_quiet(s_quiet), .m_abort(m_abort), .core_rst(core_rst), .m_done(done), .m_failed(failed),
-        .sts_running(running), .sts_code(code), .sts_index(index), .sts_addr(error_addr)
+        .clk(clk), .rst(rst), .s_asked(asked), .s_asked_addr(asked_addr), .start(start), .s_misaligned(misaligned), .s_finished(finished), .s_stop(stop),
+        .s_force(force_bus), .cfg_watchdog(watchdog), .s_progress(progress_q), .s_moved(moved_q), .s_mismatch(mismatch), .s_overflow(token_overflow), .s_refused(refused), .s_refused_code(refused_code), .s_next(next), .s_active(active_q), .s_waiting(waiting_q), .s_draining(|open_q),
+        .s_index(indices_q), .s_fault(s_fault), .s_quiet(s_quiet && !s_scrubbing), .m_abort(m_abort), .core_rst(core_rst), .m_forget(m_forget), .m_done(done), .m_failed(failed),
+        .sts_running(running), .sts_open(bus_open), .sts_code(code), .sts_index(index), .sts_addr(error_addr)
     );
 
     // ---- Counters: per engine busy, waiting for each producer, idle; they sum to the cycles
     wire [COUNTERS-1:0] events;
-    assign events[7:0]   = {5'd0, s_write_beat, s_read_beat, 1'b1};
+    assign events[7:0]   = {5'd0, s_moves[1:0], 1'b1};
     assign events[51:48] = {busy[COMPUTE] && s_yield, busy[COMPUTE] && !s_step && !s_pad && !s_yield, busy[COMPUTE] && s_pad, busy[COMPUTE] && s_step};
     generate
         for (e = 0; e < ENGINES; e = e + 1) begin : g_events
@@ -249,11 +269,11 @@ module gc_control #(
         end
     endgenerate
     gc_counters #(.N(COUNTERS)) u_counters (
-        .clk(clk), .clear(start), .s_event(running ? events : {COUNTERS{1'b0}}),
+        .clk(clk), .rst(rst), .clear(start), .s_event((running && !preparing) ? events : {COUNTERS{1'b0}}),
         .s_read(s_reg_read && |s_reg_addr[11:8]), .s_high(s_reg_addr[2]), .s_index({~s_reg_addr[8], s_reg_addr[7:3]}), .m_data(counter_data)
     );
 
-    wire _unused = &{1'b0, fetch_unused, tokens_sts_overflow_unused};
+    wire _unused = &{1'b0, fetch_unused};
 endmodule
 
 `default_nettype wire

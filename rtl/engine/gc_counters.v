@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Event counters of 48 bits: counter n adds one in every cycle with s_event[n], all are cleared by `clear`.
+// Event counters of 48 bits: counter n adds one in every cycle with s_event[n], all are cleared by `clear` and rst.
 // Read through a 64-bit window: reading the low word of a counter returns it and keeps the high word for the next read, so that a pair
 // of reads is consistent while the counter runs. Data come in the cycle after s_read.
 `default_nettype none
@@ -8,6 +8,7 @@ module gc_counters #(
     parameter N = 52
 ) (
     input  wire         clk,
+    input  wire         rst,
     input  wire         clear,
     input  wire [N-1:0] s_event,
     input  wire         s_read,
@@ -24,7 +25,7 @@ module gc_counters #(
             if (n < N) begin : g_used
                 reg [47:0] count_q;
                 always @(posedge clk)
-                    if (clear)           count_q <= 48'd0;
+                    if (rst || clear)    count_q <= 48'd0;
                     else if (s_event[n]) count_q <= count_q + 48'd1;
                 assign value[n] = count_q;
             end else begin : g_unused
@@ -33,11 +34,11 @@ module gc_counters #(
         end
     endgenerate
 
-    always @(posedge clk)
-        if (s_read) begin
-            m_data <= s_high ? {16'd0, high_q} : value[s_index][31:0];
-            if (!s_high) high_q <= value[s_index][47:32];
-        end
+    always @(posedge clk) begin
+        if (s_read) m_data <= s_high ? {16'd0, high_q} : value[s_index][31:0];
+        if (s_read && !s_high) high_q <= value[s_index][47:32];
+        if (rst) high_q <= 16'd0;
+    end
 endmodule
 
 `default_nettype wire

@@ -21,6 +21,7 @@ module gc_engine #(
     input  wire               s_reg_write,
     input  wire [11:0]        s_reg_addr,
     input  wire [31:0]        s_reg_wdata,
+    input  wire [3:0]         s_reg_strb,
     input  wire               s_reg_read,
     output wire [31:0]        m_reg_rdata,
     output wire               m_rreq_valid,
@@ -42,6 +43,7 @@ module gc_engine #(
     output wire               m_wdat_last,
     input  wire               s_wrsp_valid,
     input  wire [1:0]         s_wrsp_resp,
+    output wire               m_forget,
     output wire               irq,
     output wire [4:0]         sts_active,  // load, wload, compute, store, update: an instruction is being executed
     output wire [5*11-1:0]    sts_tag      // and its tag
@@ -76,22 +78,22 @@ module gc_engine #(
     localparam R        = 5;         // memory readers: fetch, load, wload, update weights, update momentum
     localparam W        = 3;         // memory writers: store, update weights, update momentum
     localparam WINDOWS  = 4;         // DMA windows
+    localparam DEEPER   = ACT_DEPTH > WGT_DEPTH ? ACT_DEPTH : WGT_DEPTH;
+    localparam DEEP     = GRAD_DEPTH > GATE_DEPTH ? GRAD_DEPTH : GATE_DEPTH;
+    localparam SCRUB_W  = $clog2(DEEPER > DEEP ? DEEPER : DEEP);
 
-    wire [1:0] sts_unused;
+    wire [2:0] sts_unused;
     // ---- Memory clients, client n at bit n, flattened buses
-    wire [R-1:0]         rreq_valid;
-    wire [R-1:0]         rreq_ready;
+    wire [R-1:0]         rreq_valid, rreq_ready;
     wire [R*ADDR_W-1:0]  rreq_addr;
     wire [R*8-1:0]       rreq_len;
     wire [R-1:0]         rdat_valid;
     wire [MEM_W-1:0]     rdat_data;
     wire                 rdat_last;
-    wire [W-1:0]         wreq_valid;
-    wire [W-1:0]         wreq_ready;
+    wire [W-1:0]         wreq_valid, wreq_ready;
     wire [W*ADDR_W-1:0]  wreq_addr;
     wire [W*8-1:0]       wreq_len;
-    wire [W-1:0]         wdat_valid;
-    wire [W-1:0]         wdat_ready;
+    wire [W-1:0]         wdat_valid, wdat_ready;
     wire [W*MEM_W-1:0]   wdat_data;
     wire [W*MEM_W/8-1:0] wdat_strb;
     wire [W-1:0]         wdat_last;
@@ -100,10 +102,11 @@ module gc_engine #(
     wire [ADDR_W+R+9:0]  fault;
     wire                 abort;
     wire                 quiet;
+    wire [4:0]           moves;
     wire                 core_rst;      // with rst the reset of everything but control
 
     gc_memory_port #(.READERS(R), .WRITERS(W), .ADDR_W(ADDR_W), .MEM_W(MEM_W), .WINDOWS(WINDOWS)) u_memory (
-        .clk(clk), .rst(rst || core_rst), .cfg_windows(windows), .s_abort(abort), .sts_quiet(quiet), .m_fault(fault),
+        .clk(clk), .rst(rst || core_rst), .cfg_windows(windows), .s_abort(abort), .sts_quiet(quiet), .m_moves(moves), .m_fault(fault),
         .s_rreq_valid(rreq_valid), .s_rreq_ready(rreq_ready), .s_rreq_addr(rreq_addr), .s_rreq_len(rreq_len),
         .m_rdat_valid(rdat_valid), .m_rdat_data(rdat_data), .m_rdat_last(rdat_last),
         .s_wreq_valid(wreq_valid), .s_wreq_ready(wreq_ready), .s_wreq_addr(wreq_addr), .s_wreq_len(wreq_len),
@@ -115,7 +118,7 @@ module gc_engine #(
     );
 
     // ---- Control: registers, fetch, queues, tokens
-    wire                program_start;
+    wire                program_start, scrub, scrubbing;
     wire [4*ADDR_W-1:0] base;
     wire [31:0]         seed;
     wire [5*1024-1:0]   instruction;
@@ -132,14 +135,20 @@ module gc_engine #(
 
     gc_control #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .WINDOWS(WINDOWS),
               .ACT_DEPTH(ACT_DEPTH), .WGT_DEPTH(WGT_DEPTH), .GRAD_DEPTH(GRAD_DEPTH), .GATE_DEPTH(GATE_DEPTH)) u_control (
-        .clk(clk), .rst(rst), .cfg_windows(windows), .m_abort(abort), .core_rst(core_rst), .s_quiet(quiet), .s_fault(fault),
-        .s_reg_write(s_reg_write), .s_reg_addr(s_reg_addr), .s_reg_wdata(s_reg_wdata), .s_reg_read(s_reg_read), .m_reg_rdata(m_reg_rdata), .irq(irq),
+        .clk(clk), .rst(rst), .cfg_windows(windows), .m_abort(abort), .core_rst(core_rst), .m_forget(m_forget), .s_quiet(quiet), .s_moves(moves), .s_fault(fault),
+        .s_reg_write(s_reg_write), .s_reg_addr(s_reg_addr), .s_reg_wdata(s_reg_wdata), .s_reg_strb(s_reg_strb), .s_reg_read(s_reg_read), .m_reg_rdata(m_reg_rdata), .irq(irq),
         .m_rreq_valid(rreq_valid[0]), .m_rreq_ready(rreq_ready[0]), .m_rreq_addr(rreq_addr[0 +: ADDR_W]), .m_rreq_len(rreq_len[0 +: 8]),
         .s_rdat_valid(rdat_valid[0]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
+        .m_scrub(scrub), .s_scrubbing(scrubbing),
         .m_program_start(program_start), .cfg_base(base), .cfg_seed(seed), .m_start(starts), .m_instruction(instruction), .s_done(done), .s_mismatch(mismatch), .s_compute_room(compute_room),
         .s_read(read_done), .s_read_signal(read_signal), .s_written(written), .s_written_signal(written_signal),
-        .s_step(events[0]), .s_pad(events[1]), .s_overflow(events[2]), .s_yield(events[3]), .s_loss(loss), .s_read_beat(s_rdat_valid), .s_write_beat(m_wdat_valid && m_wdat_ready), .sts_active(sts_active)
+        .s_step(events[0]), .s_pad(events[1]), .s_overflow(events[2]), .s_yield(events[3]), .s_loss(loss), .sts_active(sts_active)
     );
+
+    // ---- Scrub: a reset of the memories in between begins it anew
+    wire                scrub_valid;
+    wire [SCRUB_W-1:0]  scrub_addr;
+    gc_scrub #(.ADDR_W(SCRUB_W)) u_scrub (.clk(clk), .rst(rst), .s_start(scrub || (scrubbing && core_rst)), .m_busy(scrubbing), .m_valid(scrub_valid), .m_addr(scrub_addr));
 
     // ---- Load engine
     wire                load_gate_valid;
@@ -166,17 +175,13 @@ module gc_engine #(
     );
 
     // ---- Weight load and weight buffer
-    wire                wgt_rd_valid;
+    wire                wgt_rd_valid, wgt_rd_ramp, cmp_rd_split;
     wire [15:0]         wgt_rd_addr;
     wire [COLS_LOG-1:0] wgt_rd_rot;
-    wire                wgt_rd_ramp;
-    wire                cmp_rd_split;
     wire [LANES*DW-1:0] wgt_rd_data;
-    wire                upd_wgt_valid;
-    wire                upd_wgt_ready;
+    wire                upd_wgt_valid, upd_wgt_ready, upd_wgt_back;
     wire [15:0]         upd_wgt_addr;
     wire [COLS_LOG-1:0] upd_wgt_rot;
-    wire                upd_wgt_back;
     wire [COLS*DW-1:0]  upd_wgt_data;
 
     gc_weights #(.COLS(COLS), .COLS_LOG(COLS_LOG), .LANES(LANES), .DW(DW), .DEPTH(WGT_DEPTH), .READ(READ), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_weights (
@@ -184,21 +189,17 @@ module gc_engine #(
         .m_rreq_valid(rreq_valid[2]), .m_rreq_ready(rreq_ready[2]), .m_rreq_addr(rreq_addr[2*ADDR_W +: ADDR_W]), .m_rreq_len(rreq_len[16 +: 8]),
         .s_rdat_valid(rdat_valid[2]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
         .s_rd_valid(wgt_rd_valid), .s_rd_addr(wgt_rd_addr), .s_rd_rot(wgt_rd_rot), .s_rd_ramp(wgt_rd_ramp), .s_rd_split(cmp_rd_split), .m_rd_data(wgt_rd_data),
-        .s_b_valid(upd_wgt_valid), .s_b_ready(upd_wgt_ready), .s_b_addr(upd_wgt_addr), .s_b_rot(upd_wgt_rot), .m_b_valid(upd_wgt_back), .m_b_data(upd_wgt_data)
+        .s_b_valid(upd_wgt_valid), .s_b_ready(upd_wgt_ready), .s_b_addr(upd_wgt_addr), .s_b_rot(upd_wgt_rot), .m_b_valid(upd_wgt_back), .m_b_data(upd_wgt_data),
+        .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr[$clog2(WGT_DEPTH)-1:0])
     );
 
     // ---- Compute
-    wire                cmp_rd_valid;
-    wire                cmp_rd_channel;
-    wire                cmp_rd_row_buf;
-    wire [ACCESS_W-1:0] cmp_rd_row;
-    wire [ACCESS_W-1:0] cmp_rd_col;
+    wire                cmp_rd_valid, cmp_rd_channel, cmp_rd_row_buf;
+    wire [ACCESS_W-1:0] cmp_rd_row, cmp_rd_col;
     wire [COLS_LOG-1:0] cmp_rd_step;
-    wire [15:0]         cmp_rd_row_channels;
-    wire [15:0]         cmp_rd_col_channels;
+    wire [15:0]         cmp_rd_row_channels, cmp_rd_col_channels;
     wire [LANES*DW-1:0] rd_data [0:1];
-    wire                dst_valid;
-    wire                dst_buf;
+    wire                dst_valid, dst_buf;
     wire [ACCESS_W-1:0] dst_access;
     wire [LANES-1:0]    dst_enable;
     wire [LANES*DW-1:0] dst_data;
@@ -207,8 +208,7 @@ module gc_engine #(
     wire                cmp_gate_wr_valid;
     wire [ACCESS_W-1:0] cmp_gate_wr_access;
     wire [LANES-1:0]    cmp_gate_wr_data;
-    wire                grad_valid;
-    wire                grad_first;
+    wire                grad_valid, grad_first;
     wire [15:0]         grad_addr;
     wire [LANES*ACC_W-1:0] grad_acc;
     wire                str_hold;     // STORE is to read a buffer in the next cycle
@@ -228,11 +228,9 @@ module gc_engine #(
     );
 
     // ---- Operand buffers 0 and 1: read by compute and store, written by compute and load
-    wire                str_rd_valid;
-    wire [1:0]          str_rd_ready;
-    wire                str_rd_buffer;
+    wire                str_rd_valid, str_rd_buffer, str_rd_mark;
     wire [ACCESS_W-1:0] str_rd_access;
-    wire [1:0]          str_rd_back;
+    wire [1:0]          str_rd_ready, str_rd_back, str_rd_back_mark;
 
     genvar i;
     generate
@@ -242,10 +240,11 @@ module gc_engine #(
                 .clk(clk), .rst(rst || core_rst),
                 .a_rd_valid(cmp_rd_valid && (is_row || cmp_rd_channel)), .a_rd_access(is_row ? cmp_rd_row : cmp_rd_col),
                 .a_rd_channel(cmp_rd_channel), .a_rd_split(cmp_rd_split), .a_rd_step(cmp_rd_step), .a_rd_channels(is_row ? cmp_rd_row_channels : cmp_rd_col_channels),
-                .b_rd_valid(str_rd_valid && str_rd_buffer == i), .b_rd_ready(str_rd_ready[i]), .b_rd_access(str_rd_access),
-                .m_b_valid(str_rd_back[i]), .m_rd_data(rd_data[i]),
+                .b_rd_valid(str_rd_valid && str_rd_buffer == i), .b_rd_ready(str_rd_ready[i]), .b_rd_access(str_rd_access), .b_rd_mark(str_rd_mark),
+                .m_b_valid(str_rd_back[i]), .m_b_mark(str_rd_back_mark[i]), .m_rd_data(rd_data[i]),
                 .a_wr_valid(dst_valid && dst_buf == i), .a_wr_access(dst_access), .a_wr_enable(dst_enable), .a_wr_data(dst_data),
-                .b_wr_valid(load_wr_select[i]), .b_wr_ready(load_wr_ready[i]), .b_wr_access(load_wr_access), .b_wr_data(load_wr_data)
+                .b_wr_valid(load_wr_select[i]), .b_wr_ready(load_wr_ready[i]), .b_wr_access(load_wr_access), .b_wr_data(load_wr_data),
+                .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr[$clog2(ACT_DEPTH)-1:0])
             );
         end
     endgenerate
@@ -253,30 +252,29 @@ module gc_engine #(
     gc_shared_buffer #(.GRID(GRID), .DW(1), .DEPTH(GATE_DEPTH), .ADDR_W(20), .COLS(COLS), .COLS_LOG(COLS_LOG), .ACCESS_W(ACCESS_W)) u_gates (
         .clk(clk), .rst(rst || core_rst),
         .a_rd_valid(cmp_gate_rd_valid), .a_rd_access(cmp_gate_rd_access), .a_rd_channel(1'b0), .a_rd_split(1'b0), .a_rd_step({COLS_LOG{1'b0}}), .a_rd_channels(16'd0),
-        .b_rd_valid(load_gate_valid), .b_rd_ready(load_gate_ready), .b_rd_access(load_gate_access), .m_b_valid(load_gate_back), .m_rd_data(gate_rd_data),
+        .b_rd_valid(load_gate_valid), .b_rd_ready(load_gate_ready), .b_rd_access(load_gate_access), .b_rd_mark(1'b0), .m_b_valid(load_gate_back), .m_b_mark(sts_unused[2]), .m_rd_data(gate_rd_data),
         .a_wr_valid(cmp_gate_wr_valid), .a_wr_access(cmp_gate_wr_access), .a_wr_enable({LANES{1'b1}}), .a_wr_data(cmp_gate_wr_data),
-        .b_wr_valid(load_wr_select[2]), .b_wr_ready(load_wr_ready[2]), .b_wr_access(load_wr_access), .b_wr_data(load_wr_bits)
+        .b_wr_valid(load_wr_select[2]), .b_wr_ready(load_wr_ready[2]), .b_wr_access(load_wr_access), .b_wr_data(load_wr_bits),
+        .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr[$clog2(GATE_DEPTH)-1:0])
     );
 
     // ---- Store
     gc_store_engine #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W)) u_store (
         .clk(clk), .rst(rst || core_rst), .start(starts[STORE]), .s_instruction(instruction[STORE*1024 +: 1024]), .cfg_base(base), .m_done(done[STORE]), .m_bad(mismatch[2]),
-        .m_rd_valid(str_rd_valid), .m_rd_ready(str_rd_buffer ? str_rd_ready[1] : str_rd_ready[0]), .m_hold(str_hold), .m_rd_buffer(str_rd_buffer), .m_rd_access(str_rd_access),
-        .s_rd_valid(|str_rd_back), .s_rd_data(str_rd_back[1] ? rd_data[1] : rd_data[0]),
+        .m_rd_valid(str_rd_valid), .m_rd_ready(str_rd_buffer ? str_rd_ready[1] : str_rd_ready[0]), .m_hold(str_hold), .m_rd_buffer(str_rd_buffer), .m_rd_access(str_rd_access), .m_rd_mark(str_rd_mark),
+        .s_rd_valid(|str_rd_back), .s_rd_mark(str_rd_back[1] ? str_rd_back_mark[1] : str_rd_back_mark[0]), .s_rd_data(str_rd_back[1] ? rd_data[1] : rd_data[0]),
         .m_wreq_valid(wreq_valid[0]), .m_wreq_ready(wreq_ready[0]), .m_wreq_addr(wreq_addr[0 +: ADDR_W]), .m_wreq_len(wreq_len[0 +: 8]),
         .m_wdat_valid(wdat_valid[0]), .m_wdat_ready(wdat_ready[0]), .m_wdat_data(wdat_data[0 +: MEM_W]), .m_wdat_strb(wdat_strb[0 +: MEM_W/8]),
         .m_wdat_last(wdat_last[0]), .s_wrsp_valid(wrsp_valid[0])
     );
 
     // ---- Gradients and update
-    wire                  upd_grad_valid;
-    wire                  upd_grad_ready;
+    wire                  upd_grad_valid, upd_grad_ready, upd_grad_back;
     wire [15:0]           upd_grad_addr;
-    wire                  upd_grad_back;
     wire [COLS*ACC_W-1:0] upd_grad_data;
 
     gc_gradient_buffer #(.GRID(GRID), .COLS(COLS), .ACC_W(ACC_W), .DEPTH(GRAD_DEPTH)) u_gradients (
-        .clk(clk), .rst(rst || core_rst), .s_clear(program_start),
+        .clk(clk), .rst(rst || core_rst), .s_clear(program_start), .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr[$clog2(GRAD_DEPTH)-1:0]),
         .s_valid(grad_valid), .s_addr(grad_addr[$clog2(GRAD_DEPTH)-1:0]), .s_first(grad_first), .s_acc(grad_acc),
         .s_rd_valid(upd_grad_valid), .s_rd_ready(upd_grad_ready), .s_rd_addr(upd_grad_addr[$clog2(GRAD_DEPTH)-1:0]),
         .m_rd_valid(upd_grad_back), .m_rd_data(upd_grad_data), .sts_idle(sts_unused[1]), .sts_overflow(events[2])

@@ -91,7 +91,7 @@ module gc_load_engine #(
         .m_valid(walk_valid), .m_ready(m_gate_ready && |credit_q),
         .m_addr(walk_addr), .m_y0(walk_y0), .m_x0(walk_x0), .m_chan(walk_chan), .m_last(gate_walker_m_last_unused)
     );
-    gc_natural_access u_gate_access (.s_addr(walk_addr), .s_y0(walk_y0), .s_x0(walk_x0), .s_chan(walk_chan), .s_fold(fold), .m_access(m_gate_access));
+    gc_natural_access u_gate_access (.s_addr(walk_addr), .s_y0(walk_y0), .s_x0(walk_x0), .s_chan(walk_chan), .s_fold(fold), .s_height(12'hfff), .s_width(12'hfff), .m_access(m_gate_access));
     assign m_gate_valid = walk_valid && |credit_q;
 
     always @(posedge clk) begin
@@ -135,7 +135,7 @@ module gc_load_engine #(
         .m_valid(place_valid), .m_ready(up_valid && m_wr_ready),
         .m_addr(place_addr), .m_y0(place_y0), .m_x0(place_x0), .m_chan(place_chan), .m_last(place_last)
     );
-    gc_natural_access u_access (.s_addr(place_addr), .s_y0(place_y0), .s_x0(place_x0), .s_chan(place_chan), .s_fold(fold), .m_access(m_wr_access));
+    gc_natural_access u_access (.s_addr(place_addr), .s_y0(place_y0), .s_x0(place_x0), .s_chan(place_chan), .s_fold(fold), .s_height(12'hfff), .s_width(12'hfff), .m_access(m_wr_access));
 
     genvar i;
     generate

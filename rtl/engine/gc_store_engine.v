@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executes STORE: vectors of an operand buffer to DRAM in storage order (doc/instructions.md). Asks for one vector per
-// cycle whenever m_rd_ready grants the buffer's read port and room is reserved; vectors come back in order after any time.
+// cycle whenever m_rd_ready grants the buffer's read port and room is reserved; vectors come back in order after any time, each
+// with its m_rd_mark. Words outside the map and of images that only pad the last group are zero.
 // s_instruction is stable from `start` to m_done, which comes when the memory has confirmed the last burst. m_bad pulses a cycle after it
 // is seen that n_words, the loop counts and the beats do not agree.
 `default_nettype none
@@ -25,7 +26,9 @@ module gc_store_engine #(
     output wire                    m_hold,      // urgent: the array is to leave the read port alone
     output wire                    m_rd_buffer,
     output wire [ACCESS_W-1:0]     m_rd_access,
+    output wire                    m_rd_mark,   // of the last image group
     input  wire                    s_rd_valid,
+    input  wire                    s_rd_mark,
     input  wire [GRID*GRID*DW-1:0] s_rd_data,
     // memory, write side
     output wire                    m_wreq_valid,
@@ -66,12 +69,33 @@ module gc_store_engine #(
         .cfg_stride_y(s_instruction[20*16 +: 16]), .cfg_stride_x(s_instruction[21*16 +: 16]),
         .cfg_stride_qy(16'd0), .cfg_stride_qx(16'd0),
         .m_valid(walk_valid), .m_ready(m_rd_ready && |credit_q),
-        .m_addr(walk_addr), .m_y0(walk_y0), .m_x0(walk_x0), .m_chan(walk_chan), .m_last(walk_last)
+        .m_addr(walk_addr), .m_y0(walk_y0), .m_x0(walk_x0), .m_chan(walk_chan), .m_last_group(m_rd_mark), .m_last(walk_last)
     );
-    gc_natural_access u_access (.s_addr(walk_addr), .s_y0(walk_y0), .s_x0(walk_x0), .s_chan(walk_chan), .s_fold(fold), .m_access(m_rd_access));
+    gc_natural_access u_access (
+        .s_addr(walk_addr), .s_y0(walk_y0), .s_x0(walk_x0), .s_chan(walk_chan), .s_fold(fold),
+        .s_height(s_instruction[22*16 +: 12]), .s_width(s_instruction[23*16 +: 12]), .m_access(m_rd_access)
+    );
     assign m_rd_valid  = walk_valid && |credit_q;
     assign m_rd_buffer = s_instruction[2*16];
     assign m_hold      = m_rd_valid && !m_rd_ready && s_instruction[2*16+10];
+
+    // The buffer masks the lanes outside the map. Those of images are no product of rows and columns.
+    wire [LANES-1:0] inside_unused;
+    wire [LANES-1:0] image;
+    reg  [LANES-1:0] image_q;
+    gc_lane_mask #(.GRID(GRID)) u_mask (
+        .s_fold(fold), .s_y0(12'd0), .s_x0(12'd0), .s_height(12'd0), .s_width(12'd0), .s_images(s_instruction[24*16 +: 7]),
+        .m_inside(inside_unused), .m_image(image)
+    );
+    always @(posedge clk) image_q <= image;
+
+    wire [LANES*DW-1:0] kept;
+    genvar l;
+    generate
+        for (l = 0; l < LANES; l = l + 1) begin : g_lane
+            assign kept[l*DW +: DW] = s_rd_data[l*DW +: DW] & {DW{image_q[l] || !s_rd_mark}};
+        end
+    endgenerate
 
     // One credit per free place of the FIFO that catches the vectors. The last word is the last vector of the walk.
     wire last_word;
@@ -91,7 +115,7 @@ module gc_store_engine #(
     wire [4:0] words_sts_level_unused;
     gc_stream_fifo #(.WIDTH(LANES*DW), .DEPTH(CREDIT)) u_words (
         .clk(clk), .rst(rst),
-        .s_valid(s_rd_valid), .s_ready(words_s_ready_unused), .s_data(s_rd_data),
+        .s_valid(s_rd_valid), .s_ready(words_s_ready_unused), .s_data(kept),
         .m_valid(word_valid), .m_ready(word_ready), .m_data(word_data), .sts_level(words_sts_level_unused)
     );
 
@@ -105,7 +129,7 @@ module gc_store_engine #(
         .m_wdat_last(m_wdat_last), .s_wrsp_valid(s_wrsp_valid)
     );
 
-    wire _unused = &{1'b0, walk_last, words_s_ready_unused, words_sts_level_unused};
+    wire _unused = &{1'b0, walk_last, inside_unused, words_s_ready_unused, words_sts_level_unused};
 endmodule
 
 `default_nettype wire

@@ -2,7 +2,7 @@
 // Walks over the vectors of a stored tensor in memory order (doc/instructions.md, "LOAD and STORE"): loops b, y, x, c and,
 // with upsample, qy, qx inside. Gives one natural access of an operand buffer per word: its address, block origin and channel.
 // `start` begins a walk with a stable configuration; a word every cycle that m_ready allows, the first in the cycle after start;
-// m_last marks the end of the walk.
+// m_last marks the end of the walk, m_last_group the words of the last image group.
 `default_nettype none
 
 module gc_vector_walker (
@@ -27,6 +27,7 @@ module gc_vector_walker (
     output wire [11:0]    m_y0,
     output wire [11:0]    m_x0,
     output wire [15:0]    m_chan,
+    output wire           m_last_group,
     output wire           m_last
 );
     wire [15:0] n_q  = cfg_upsample ? 16'd2 : 16'd1;
@@ -37,12 +38,12 @@ module gc_vector_walker (
     wire [6*16-1:0] index;
 
     wire [5:0] loops_at_first_unused;
-    wire [5:0] loops_at_last_unused;
+    wire [5:0] at_last;
     gc_loop_nest #(.LEVELS(6), .W(16)) u_loops (
         .clk(clk),
         .cfg_count({n_q, n_q, cfg_n_c, cfg_n_x, cfg_n_y, cfg_n_b}),
         .start(start), .step(step),
-        .advance(advance), .restart(restart), .at_first(loops_at_first_unused), .at_last(loops_at_last_unused), .last(m_last), .index(index)
+        .advance(advance), .restart(restart), .at_first(loops_at_first_unused), .at_last(at_last), .last(m_last), .index(index)
     );
 
     wire [6*16-1:0] stride = {cfg_stride_qx, cfg_stride_qy, 16'd1, cfg_stride_x, cfg_stride_y, cfg_stride_b};
@@ -62,6 +63,7 @@ module gc_vector_walker (
     assign m_y0   = index[1*16 +: 12] << cfg_fold;
     assign m_x0   = index[2*16 +: 12] << cfg_fold;
     assign m_chan = index[3*16 +: 16];
+    assign m_last_group = at_last[0];
 
     always @(posedge clk) begin
         if (start)                m_valid <= 1'b1;
@@ -69,7 +71,7 @@ module gc_vector_walker (
         if (rst)                  m_valid <= 1'b0;
     end
 
-    wire _unused = &{1'b0, index[0 +: 16], index[1*16+12 +: 4], index[2*16+12 +: 4], index[4*16 +: 32], loops_at_first_unused, loops_at_last_unused};
+    wire _unused = &{1'b0, index[0 +: 16], index[1*16+12 +: 4], index[2*16+12 +: 4], index[4*16 +: 32], loops_at_first_unused, at_last[5:1]};
 endmodule
 
 `default_nettype wire

@@ -3,7 +3,7 @@
 // index modulo COLS (doc/instructions.md). One row per cycle at most; the memory port sets the pace. s_instruction is stable from `start`
 // to m_done, the cycle of the last row; m_bad pulses a cycle after it is seen that n_words, n_outer x n_inner and the beats do not agree.
 // COMPUTE reads every row READ cycles after it has asked, once for every COLS lanes; with s_rd_split (not if DEPTH is below LANES) lanes
-// COLS*g.. get the row of address s_rd_addr ^ COLS*g. UPDATE (port b) reads when it gets a turn.
+// COLS*g.. get the row of address s_rd_addr ^ COLS*g. UPDATE (port b) reads when it gets a turn. s_scrub makes a row zero, while no LOADW runs.
 `default_nettype none
 
 module gc_weights #(
@@ -43,7 +43,9 @@ module gc_weights #(
     input  wire [15:0]         s_b_addr,
     input  wire [COLS_LOG-1:0] s_b_rot,
     output wire                m_b_valid,
-    output wire [COLS*DW-1:0]  m_b_data
+    output wire [COLS*DW-1:0]  m_b_data,
+    input  wire                s_scrub,
+    input  wire [$clog2(DEPTH)-1:0] s_scrub_addr
 );
     localparam ROW_W  = $clog2(DEPTH);
     localparam ALL    = LANES/COLS;
@@ -91,6 +93,7 @@ module gc_weights #(
     gc_weight_buffer #(.COLS(COLS), .DW(DW), .DEPTH(DEPTH), .LATENCY(READ), .PARTS(ALL > 4 ? 8 : 4), .GROUPS(GROUPS)) u_buffer (
         .clk(clk), .rst(rst),
         .s_wr_valid(row_valid), .s_wr_addr(row_q[ROW_W-1:0]), .s_wr_rot(index[16 +: COLS_LOG]), .s_wr_data(row),
+        .s_scrub(s_scrub), .s_scrub_addr(s_scrub_addr),
         .s_rd_valid(s_rd_valid), .s_rd_addr(s_rd_addr[ROW_W-1:0]), .s_rd_rot(s_rd_rot), .s_rd_ramp(s_rd_ramp), .s_rd_split(s_rd_split),
         .m_rd_valid(rd_valid_unused), .m_rd_data(rd_data),
         .s_b_valid(s_b_valid), .s_b_ready(s_b_ready), .s_b_addr(s_b_addr[ROW_W-1:0]), .s_b_rot(s_b_rot), .m_b_valid(m_b_valid), .m_b_data(m_b_data)

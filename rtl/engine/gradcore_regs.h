@@ -46,19 +46,26 @@ extern "C" {
 #define GC_CONFIG2_GATE_MASK                     0xff000000u /* GATE_DEPTH. */
 #define GC_CONFIG2_GATE_SHIFT                    24
 
-/* CTRL, w. Start and stop. Reads as zero. */
+/* CTRL, w. Commands. Reads as zero. */
 #define GC_REG_CTRL                              0x010u
-#define GC_CTRL_START                            0x1u /* Runs the program; ignored while busy. */
+#define GC_CTRL_START                            0x1u /* Runs the program; ignored while busy or bus_open. */
 #define GC_CTRL_STOP                             0x2u /* Ends it with code 6; ignored while not busy. */
+/* Gives up what the memory still owes; ignored while not bus_open. */
+#define GC_CTRL_FORCE                            0x4u
+#define GC_CTRL_SCRUB                            0x8u /* Clears every buffer; ignored while busy. */
 
 /* STATUS, r. State of the program. */
 #define GC_REG_STATUS                            0x014u
-#define GC_STATUS_BUSY                           0x1u /* A program runs. */
+#define GC_STATUS_BUSY                           0x1u /* A program runs, or the buffers are being cleared. */
 /* It has ended: every engine is idle and every write confirmed. A start clears it. */
 #define GC_STATUS_DONE                           0x2u
 #define GC_STATUS_FAILED                         0x4u /* It has ended with an error. A start clears it. */
 /* An exact sum did not fit ACC_W bits since the start. Zero of a failed program. */
 #define GC_STATUS_GRADIENT_OVERFLOW              0x8u
+/* A program has ended with an error, but the memory still owes answers or does not take a request. */
+#define GC_STATUS_BUS_OPEN                       0x10u
+/* A write to a locked register has been ignored. A start clears it. */
+#define GC_STATUS_LOCKED_WRITE                   0x20u
 
 /* IRQ_ENABLE, rw. The interrupt is high while a bit stands here and in IRQ_STATUS. */
 #define GC_REG_IRQ_ENABLE                        0x018u
@@ -78,6 +85,8 @@ extern "C" {
 #define GC_ERROR_CODE_STOPPED                    6u /* stopped by the host */
 #define GC_ERROR_CODE_READ_OUTSIDE               7u /* read outside the windows */
 #define GC_ERROR_CODE_WRITE_OUTSIDE              8u /* write outside the windows */
+#define GC_ERROR_CODE_MISALIGNED                 9u /* PROG_BASE or BASE is no multiple of the beat */
+#define GC_ERROR_CODE_OVERFLOW                   10u /* token overflow: a counter stood at 4095 and got one more */
 #define GC_ERROR_CODE_READ_SLVERR                18u /* error response to a read (SLVERR) */
 #define GC_ERROR_CODE_READ_DECERR                19u /* error response to a read (DECERR) */
 #define GC_ERROR_CODE_WRITE_SLVERR               34u /* error response to a write (SLVERR) */
@@ -85,22 +94,22 @@ extern "C" {
 #define GC_ERROR_INSTRUCTION_MASK                0xffffff00u /* Number of the instruction, 0 first. */
 #define GC_ERROR_INSTRUCTION_SHIFT               8
 
-/* PROG_BASE, rw. Byte address of the program, a multiple of the beat. Must not change while busy. */
+/* PROG_BASE, rw. Byte address of the program, a multiple of the beat. Locked while busy. */
 #define GC_REG_PROG_BASE                         0x020u
 #define GC_REG_PROG_BASE_HIGH                    0x024u
 #define GC_PROG_BASE_HIGH_MASK                   0xffffu /* [ADDR_W-1:32] of the address. */
 #define GC_PROG_BASE_HIGH_SHIFT                  0
 
-/* SEED, rw. Seed of the random numbers; another one for each iteration. Must not change while busy. */
+/* SEED, rw. Seed of the random numbers; another one for each iteration. Locked while busy. */
 #define GC_REG_SEED                              0x028u
 
-/* PROG_LENGTH, rw. Instructions of the program, END included. Must not change while busy. */
+/* PROG_LENGTH, rw. Instructions of the program, END included. Locked while busy. */
 #define GC_REG_PROG_LENGTH                       0x02cu
 #define GC_PROG_LENGTH_INSTRUCTIONS_MASK         0xffffffu
 #define GC_PROG_LENGTH_INSTRUCTIONS_SHIFT        0
 
-/* BASE, rw. Byte address that is added to those of instructions with this base_sel, a multiple of the beat. Must not
-   change while busy. */
+/* BASE, rw. Byte address that is added to those of instructions with this base_sel, a multiple of the beat. Locked
+   while busy. */
 #define GC_BASE_COUNT                            4u
 #define GC_BASE_STRIDE                           0x8u
 #define GC_REG_BASE(n)                           (0x030u + GC_BASE_STRIDE * (n))
@@ -112,7 +121,8 @@ extern "C" {
 #define GC_REG_LOSS                              0x050u
 #define GC_REG_LOSS_HIGH                         0x054u
 
-/* ERROR_ADDR, r. Of a failed program the first address of the burst of codes 7 and above; else zero. */
+/* ERROR_ADDR, r. Of a failed program of codes 7, 8 and from 18 on the first address of the burst, of code 9 the
+   misaligned one; else zero. */
 #define GC_REG_ERROR_ADDR                        0x058u
 #define GC_REG_ERROR_ADDR_HIGH                   0x05cu
 #define GC_ERROR_ADDR_HIGH_MASK                  0xffffu
@@ -123,7 +133,7 @@ extern "C" {
 #define GC_IRQ_STATUS_DONE                       0x1u
 #define GC_IRQ_STATUS_FAILED                     0x2u
 
-/* WATCHDOG, rw. Cycles without progress after which a program fails; 0: any number. Must not change while busy. */
+/* WATCHDOG, rw. Cycles without progress after which a program fails; 0: any number. Locked while busy. */
 #define GC_REG_WATCHDOG                          0x064u
 
 /* CONFIG3, r. Parameters of this engine. */
@@ -133,8 +143,12 @@ extern "C" {
 #define GC_CONFIG3_WINDOWS_MASK                  0xff00u /* Number of DMA windows. */
 #define GC_CONFIG3_WINDOWS_SHIFT                 8
 
+/* LOCK, rw. Locks that only a hardware reset opens. */
+#define GC_REG_LOCK                              0x06cu
+#define GC_LOCK_WINDOWS                          0x1u /* Writing 1 locks all registers of the windows. */
+
 /* WINDOW, rw. A DMA window, nothing allowed after a reset. The engine reads and writes only in pages that a window with
-   the right holds. Windows may overlap; they must not change while busy. */
+   the right holds. Windows may overlap. Locked while busy, and by LOCK. */
 #define GC_WINDOW_COUNT                          4u
 #define GC_WINDOW_STRIDE                         0x10u
 #define GC_REG_WINDOW_BASE(n)                    (0x080u + GC_WINDOW_STRIDE * (n))

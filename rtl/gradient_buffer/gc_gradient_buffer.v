@@ -4,7 +4,8 @@
 // around and sets sts_overflow, which stays until s_clear. One row per cycle, free running; the same s_addr must not
 // come again in the 3 following cycles. A row is read 2 cycles after s_rd_valid && s_rd_ready; accumulation goes first, so
 // s_rd_ready is low in the cycle after each s_valid without s_first. A read sees the rows that entered at least 5 cycles before;
-// sts_idle says that no row is on its way, sts_overflow included (a row entering in the same cycle does not count).
+// sts_idle says that no row is on its way, sts_overflow included (a row entering in the same cycle does not count). s_scrub, while no row is
+// on its way, makes row s_scrub_addr zero, for reads from 2 cycles later on.
 `default_nettype none
 
 module gc_gradient_buffer #(
@@ -24,6 +25,8 @@ module gc_gradient_buffer #(
     input  wire [$clog2(DEPTH)-1:0]   s_rd_addr,
     output wire                       m_rd_valid,
     output wire [COLS*ACC_W-1:0]      m_rd_data,  // signed
+    input  wire                       s_scrub,
+    input  wire [$clog2(DEPTH)-1:0]   s_scrub_addr,
     input  wire                       s_clear,
     output wire                       sts_overflow,
     output wire                       sts_idle
@@ -47,13 +50,14 @@ module gc_gradient_buffer #(
         end
     endgenerate
 
-    // Bit i: a row came i cycles ago. 0 to 2 sum the groups, 1 reads, 3 adds, 4 writes back, 5 notes the overflow.
+    // Bit i: a row came i cycles ago. 0 to 2 sum the groups, 1 reads, 3 adds, 4 writes back, 5 notes the overflow. A scrub enters with 3.
     reg  [4:0] stage_q;
     wire [5:0] stage = {stage_q, s_valid};
 
     reg [4*ADDR_W-1:0] addr_q;   // of stages 4..1
     reg [2:0]          first_q;  // of stages 3..1
     reg [1:0]          read_q;
+    reg                write_q;
 
     wire              mine    = stage[1] && !first_q[0];     // the first row of a sum needs no old one
     wire              read    = s_rd_valid && s_rd_ready;
@@ -61,12 +65,14 @@ module gc_gradient_buffer #(
 
     always @(posedge clk) begin
         stage_q <= stage[4:0];
-        addr_q  <= {addr_q[3*ADDR_W-1:0], s_addr};
+        addr_q  <= {s_scrub ? s_scrub_addr : addr_q[2*ADDR_W +: ADDR_W], addr_q[2*ADDR_W-1:0], s_addr};
         first_q <= {first_q[1:0], s_first};
         read_q  <= {read_q[0], read};
+        write_q <= stage[3] || s_scrub;
         if (rst) begin
             stage_q <= 5'd0;
             read_q  <= 2'd0;
+            write_q <= 1'b0;
         end
     end
 
@@ -88,11 +94,13 @@ module gc_gradient_buffer #(
                 .DEPTH (DEPTH)
             ) u_lane (
                 .clk       (clk),
-                .stage     (stage[4:0]),
+                .stage     (stage[3:0]),
                 .add_first (first_q[2]),
                 .s_acc     (acc),
+                .clear     (s_scrub),
                 .rd_en     (mine || read),
                 .rd_addr   (rd_addr),
+                .wr_en     (write_q),
                 .wr_addr   (addr_q[3*ADDR_W +: ADDR_W]),
                 .m_word    (m_rd_data[k*ACC_W +: ACC_W]),
                 .m_overflow(overflow[k])

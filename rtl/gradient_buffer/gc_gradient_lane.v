@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One word of the gradient buffer's row: sums GROUPS words exactly and adds them to the word in memory.
-// Free running; bit i of `stage` is high i cycles after a sum has entered: 0 sums, 1 reads, 3 adds, 4 writes back; the memory
-// address of the read is given with stage 1 (or a foreign read), that of the write with stage 4. m_overflow belongs to
-// stage 5: the exact result of the addition did not fit into ACC_W bits.
+// Free running; bit i of `stage` is high i cycles after a sum has entered: 0 sums, 1 reads, 3 adds; it is written back with 4, the memory
+// address of the read is given with stage 1 (or a foreign read), that of the write with wr_en. m_overflow belongs to
+// stage 5: the exact result of the addition did not fit into ACC_W bits. After `clear` the word to be written is zero.
 `default_nettype none
 
 module gc_gradient_lane #(
@@ -11,11 +11,13 @@ module gc_gradient_lane #(
     parameter DEPTH  = 512
 ) (
     input  wire                     clk,
-    input  wire [4:0]               stage,
+    input  wire [3:0]               stage,
     input  wire                     add_first,  // with stage 3: the old word counts as zero
     input  wire [GROUPS*ACC_W-1:0]  s_acc,
+    input  wire                     clear,
     input  wire                     rd_en,
     input  wire [$clog2(DEPTH)-1:0] rd_addr,
+    input  wire                     wr_en,
     input  wire [$clog2(DEPTH)-1:0] wr_addr,
     output wire [ACC_W-1:0]         m_word,     // two cycles after rd_en
     output reg                      m_overflow
@@ -67,6 +69,8 @@ module gc_gradient_lane #(
     always @(posedge clk) begin
         if (stage[3])
             total_q <= {sum3[ACC_W+2], sum3} + {{4{old[ACC_W-1]}}, old};
+        if (clear)
+            total_q <= {(ACC_W+4){1'b0}};
         m_overflow <= (|top) && !(&top);
     end
 
@@ -76,7 +80,7 @@ module gc_gradient_lane #(
         .OUT_REG(1)
     ) u_ram (
         .clk      (clk),
-        .s_wr_en  (stage[4]),
+        .s_wr_en  (wr_en),
         .s_wr_addr(wr_addr),
         .s_wr_data(total_q[ACC_W-1:0]),
         .s_rd_en  (rd_en),

@@ -33,9 +33,10 @@ module gc_stream_downsize #(
     reg [RATIO*WIDTH-1:0] beat_q;
     wire take = m_valid && m_ready;
     wire end_of_beat = (lane_q == LAST) || m_flush;
+    wire [(RATIO+1)*WIDTH-1:0] words = {{WIDTH{1'b0}}, beat_q};   // there is a next word, with RATIO 1, too
 
     assign s_ready = !m_valid || (m_ready && end_of_beat);
-    assign m_data  = beat_q[WIDTH-1:0];
+    assign m_data  = words[WIDTH-1:0];
 
     always @(posedge clk) begin
         if (s_ready) begin
@@ -44,7 +45,7 @@ module gc_stream_downsize #(
             beat_q  <= s_data;
         end else if (take) begin
             lane_q <= lane_q + ONE;
-            beat_q <= beat_q >> WIDTH;
+            beat_q <= words[WIDTH +: RATIO*WIDTH];
         end
         if (rst) m_valid <= 1'b0;
     end

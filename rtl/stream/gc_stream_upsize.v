@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packs RATIO narrow words into one wide beat, lane 0 lowest. s_last ends a frame: it sends a beat that is only partly
-// filled (the other lanes keep old data) with m_last, m_words telling how many lanes count. One word in per cycle, no bubble
+// filled (the lanes behind it are zero) with m_last, m_words telling how many lanes count. One word in per cycle, no bubble
 // between beats; obeys doc/streams.md.
 `default_nettype none
 
@@ -43,8 +43,10 @@ module gc_stream_upsize #(
         for (i = 0; i < RATIO; i = i + 1) begin : g_lane
             localparam [CW-1:0] LANE = i;
             reg [WIDTH-1:0] word_q;
-            always @(posedge clk)
+            always @(posedge clk) begin
                 if (take && lane_q == LANE) word_q <= s_data;
+                if (i > 0 && take && lane_q == {CW{1'b0}}) word_q <= {WIDTH{1'b0}};     // a new beat: perhaps a short one
+            end
             assign m_data[i*WIDTH +: WIDTH] = word_q;
         end
     endgenerate

@@ -6,7 +6,8 @@
 // the writes of all earlier cycles; since LATENCY - 4 cycles are spent waiting, it also sees those of that many more cycles.
 // Port b reads rows (no ramp) beside the first port, 4 cycles after s_b_valid && s_b_ready. Each bank is made of PARTS memories; b waits
 // while the first port reads the part that it needs. A read with s_rd_split (no ramp) gives group g of m_rd_data the row of address
-// addr ^ g*COLS, others give every group the same words; b waits for it.
+// addr ^ g*COLS, others give every group the same words; b waits for it. s_scrub, while nothing is written, makes row s_scrub_addr zero as a
+// write would.
 `default_nettype none
 
 module gc_weight_buffer #(
@@ -23,6 +24,8 @@ module gc_weight_buffer #(
     input  wire [$clog2(DEPTH)-1:0] s_wr_addr,
     input  wire [$clog2(COLS)-1:0]  s_wr_rot,
     input  wire [COLS*DW-1:0]       s_wr_data,
+    input  wire                     s_scrub,
+    input  wire [$clog2(DEPTH)-1:0] s_scrub_addr,
     input  wire                     s_rd_valid,
     input  wire [$clog2(DEPTH)-1:0] s_rd_addr,
     input  wire [$clog2(COLS)-1:0]  s_rd_rot,
@@ -84,13 +87,15 @@ module gc_weight_buffer #(
     wire [ADDR_W-1:0] wr_place;
     reg  [OUT_W-1:0]  wr_part_q;
     reg  [ADDR_W-1:0] wr_place_q;
-    gc_row_part #(.ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W)) u_wr_part (.s_row(s_wr_addr), .m_part(wr_part), .m_place(wr_place));
+    gc_row_part #(.ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W)) u_wr_part (.s_row(s_scrub ? s_scrub_addr : s_wr_addr), .m_part(wr_part), .m_place(wr_place));
 
     always @(posedge clk) begin
-        wr_valid_q <= s_wr_valid;
+        wr_valid_q <= s_wr_valid || s_scrub;
         wr_part_q  <= wr_part;
         wr_place_q <= wr_place;
         wr_banks_q <= wr_banks;
+        if (s_scrub)
+            wr_banks_q <= {(COLS*DW){1'b0}};
         if (rst)
             wr_valid_q <= 1'b0;
     end

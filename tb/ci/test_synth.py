@@ -113,11 +113,11 @@ def yosys(folder, name, commands):
 
 def test_modules_mapped_by_themselves_give_the_cells_of_the_whole(tmp_path):
     """The commands of ci/synth, with map_luts written out, against synth_xilinx in one go."""
-    read = f"read_verilog {' '.join(map(str, sources('weight_buffer')))}\nchparam -set COLS 8 -set DEPTH 128 -set GROUPS 2 weight_buffer\n"
-    read += "hierarchy -top weight_buffer\nrename -top weight_buffer\n"
+    read = f"read_verilog {' '.join(map(str, sources('weight_buffer')))}\nchparam -set COLS 8 -set DEPTH 128 -set GROUPS 2 gc_weight_buffer\n"
+    read += "hierarchy -top gc_weight_buffer\nrename -top gc_weight_buffer\n"
     cells = {}
     for name, commands in ("parts", script("synth").COMMANDS["xcup"]), ("whole", "synth_xilinx -family xcup -noiopad -top {top}"):
-        code, text = yosys(tmp_path, name, f"{read}{commands.format(top='weight_buffer')}\ntee -q -o {name}.json stat -hierarchy -json\n")
+        code, text = yosys(tmp_path, name, f"{read}{commands.format(top='gc_weight_buffer')}\ntee -q -o {name}.json stat -hierarchy -json\n")
         assert code == 0, text
         cells[name] = json.loads((tmp_path / f"{name}.json").read_text())["design"]["num_cells_by_type"]
     assert cells["parts"] == cells["whole"] and "LUT6" in cells["whole"]

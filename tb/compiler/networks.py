@@ -121,7 +121,8 @@ def stored(compiled, tensor) -> bool:
 
 
 def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> int:
-    """Everything that a step leaves: activations, deltas, gradients, momentum, weights; returns the number of gradients compared."""
+    """Everything that a step leaves: activations, deltas, momentum, weights with the zeros between them, gradients; returns the number of
+    gradients compared."""
     compiled, last, gradients = device._compiled[images], trainer.last, 0
     watch.collect(device, compiled)
     memory = compiled.memory
@@ -129,11 +130,11 @@ def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> in
         if p.index:
             assert memory.act[p.index].base_sel == FIXED
             if stored(compiled, memory.act[p.index]):
-                same(f"{p.name} input", memory.act[p.index].layout.unpack(device.tensor(memory.act[p.index])), last["act"][p.index])
+                same(f"{p.name} input", device.tensor(memory.act[p.index]), memory.act[p.index].layout.pack(last["act"][p.index]))
         delta = memory.delta[p.index]
         want = last["error"][p.index + 1] if p.pool else last["delta"][p.index]
         if stored(compiled, delta):
-            same(f"{p.name} delta", delta.layout.unpack(device.tensor(delta)), want)
+            same(f"{p.name} delta", device.tensor(delta), delta.layout.pack(want))
         layout = memory.weight[p.index].layout
         tag = p.index * 4 + 2
         parts = [rows for (found, key), rows in sorted(watch.rows.items(), key=lambda item: item[0]) if found == tag and key < layout.inner]
@@ -148,6 +149,8 @@ def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> in
     for p, own, ref in zip(trainer.network.parameters, device.weights(), trainer.weights()):
         for key in own:
             same(f"{p.name} {key}", own[key], ref[key])
+    for tensor, data in compiled.pack_state(trainer.weights()):
+        same(tensor.name, device.tensor(tensor), data)
     return gradients
 
 
@@ -159,14 +162,15 @@ def train_on_machine(network: Network, config: EngineConfig, seed: int, iteratio
 
 def train(backend, network: Network, config: EngineConfig, seed: int, iterations: int = 2, watch=None) -> Device:
     """Some iterations, the last of them with a smaller minibatch, on a back end and on the reference; then inference."""
-    rng, trainer = np.random.default_rng(seed), ReferenceTrainer(network, seed)
+    rng, trainer = np.random.default_rng(seed), ReferenceTrainer(network, seed, acc_width=config.acc_width)
     device = Device(backend, network, config, seed, keep=bool(rng.random() < 0.5))
     for iteration in range(iterations):
         images = network.minibatch if iteration + 1 < iterations else int(rng.integers(1, network.minibatch + 1))
         x, labels = minibatch(rng, network, images)
+        device.grad_overflow = False
         assert device.step(x, labels, iteration) == trainer.step(x, labels, iteration), "LOSS"
+        assert trainer.overflow_agrees(device.grad_overflow)
         assert compare(device, trainer, images, watch or Probe())
     x, _ = minibatch(rng, network, network.minibatch + 3)
     same("outputs", device.outputs(x, 5), trainer.forward(x, 5))
-    assert device.grad_overflow == trainer.grad_overflow
     return device

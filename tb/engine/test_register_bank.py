@@ -12,12 +12,12 @@ from tb.support.register_map import words
 from tb.support.runner import expect_elaboration_error, parameter, run
 
 OFFSETS = range(0, 0x1000, 4)
-INPUTS = dict(s_reg_write=0, s_reg_read=0, s_reg_addr=0, s_reg_wdata=0, s_busy=0, s_done=0, s_failed=0, s_code=0, s_index=0, s_addr=0,
+INPUTS = dict(s_reg_write=0, s_reg_read=0, s_reg_addr=0, s_reg_wdata=0, s_reg_strb=0, s_busy=0, s_done=0, s_failed=0, s_code=0, s_index=0, s_addr=0,
               s_overflow=0, s_loss=0, s_counter=0)
 
 
-async def write(dut, addr, value):
-    dut.s_reg_write.value, dut.s_reg_addr.value, dut.s_reg_wdata.value = 1, addr, value
+async def write(dut, addr, value, strobes=15):
+    dut.s_reg_write.value, dut.s_reg_addr.value, dut.s_reg_wdata.value, dut.s_reg_strb.value = 1, addr, value, strobes
     await cycles(dut, 1)
     dut.s_reg_write.value = 0
 
@@ -35,7 +35,7 @@ class Map:
     def __init__(self, dut):
         self.dut, self.words = dut, words(ADDR_W=parameter("ADDR_W"), WINDOWS=parameter("WINDOWS"))
         self.offset = {word.path: offset for offset, word in self.words.items()}
-        self.done = self.failed = 0
+        self.done, self.failed, self.whole = 0, 0, True
         self.seen = dict.fromkeys(OFFSETS, 0)       # bits that have read as one
         self.change()
         self.kept = {offset: sum((bits.reset or 0) << bits.low for bits in word.bits) for offset, word in self.words.items()}
@@ -82,17 +82,20 @@ class Map:
         return str(self.dut.m_reg_rdata.value)
 
     async def write(self, offset, value, events=0):
-        """A write together with the pulses s_done (1) and s_failed (2)."""
+        """A write, unless `whole` every second one with random byte strobes, together with the pulses s_done (1) and s_failed (2)."""
         dut, status, (done, failed) = self.dut, self.offset["IRQ_STATUS"], (events & 1, events >> 1)
         dut.s_done.value, dut.s_failed.value = done, failed
-        await write(dut, offset + random.randrange(4), value)
+        strobes = 15 if self.whole else random.choice((15, random.randrange(16)))
+        await write(dut, offset + random.randrange(4), value, strobes)
         dut.s_done.value = dut.s_failed.value = 0
+        mask = sum(0xFF << 8 * n for n in range(4) if strobes >> n & 1)
+        value &= mask
         word = self.words.get(offset)
         pulses = {bits.name: value >> bits.low & 1 for bits in word.bits if bits.kind == "pulse"} if word else {}
         begins = pulses.get("start", 0) and not self.inputs["s_busy"]
         assert (dut.m_start.value, dut.m_stop.value) == (int(begins), pulses.get("stop", 0)), hex(offset)
         if word:
-            self.kept[offset] = self.kept[offset] & ~word.mask("store") & ~(value & word.mask("w1c")) | value & word.mask("store")
+            self.kept[offset] = self.kept[offset] & ~(word.mask("store") & mask) & ~(value & word.mask("w1c")) | value & word.mask("store")
         if begins:
             self.done = self.failed = self.kept[status] = 0
         self.done, self.failed = self.done | done, self.failed | failed
@@ -145,6 +148,7 @@ async def answers_as_the_map_says(dut):
     unwritable = [offset for offset in OFFSETS if "w" not in getattr(registers.words.get(offset), "access", "")]
     for n in range(6):      # zeros, ones, random
         registers.change((lambda bits: 0, lambda bits: (1 << bits) - 1, random.getrandbits)[min(n, 2)])
+        registers.whole = n < 2         # what has not been written is unknown, and every bit is to be seen
         for offset in random.sample(OFFSETS, len(OFFSETS)):
             events = random.randrange(4) if registers.inputs["s_busy"] and random.random() < 0.05 else 0
             await registers.write(offset, (0, 0xFFFFFFFF, random.getrandbits(32))[min(n, 2)], events)
@@ -160,7 +164,7 @@ async def answers_as_the_map_says(dut):
     for offset, word in registers.words.items():        # every bit of the map exists, the parameters' apart
         assert word.path.startswith("CONFIG") or not word.mask("store", "w1c", "hw") & ~registers.seen[offset], word.path
     registers.change()
-    dut.s_reg_write.value, dut.s_reg_addr.value, dut.s_reg_wdata.value = 1, reg.CTRL, reg.START | reg.STOP      # a reset is stronger
+    dut.s_reg_write.value, dut.s_reg_addr.value, dut.s_reg_wdata.value, dut.s_reg_strb.value = 1, reg.CTRL, reg.START | reg.STOP, 15  # a reset is stronger
     await reset(dut)
     dut.s_reg_write.value = 0
     await registers.reads_after_reset()
@@ -211,6 +215,27 @@ async def start_stop_status_and_interrupt(dut):
     await pulse(dut, s_failed=1)
     await reset(dut)
     assert dut.irq.value == 0 and await read(dut, reg.STATUS) == reg.GRAD_OVERFLOW
+
+
+@cocotb.test()
+async def a_write_without_strobes_does_nothing(dut):
+    """Halves of a wider write, as a width converter gives them out: the neighbour of CTRL, IRQ_STATUS and every register that keeps a value."""
+    await start(dut, **INPUTS)
+    registers = words(ADDR_W=parameter("ADDR_W"), WINDOWS=parameter("WINDOWS"))
+    stores = {offset: word.mask("store") for offset, word in registers.items() if word.mask("store")}
+    for offset in stores:
+        await write(dut, offset, 0x5A5A5A5A)
+    await pulse(dut, s_done=1)
+    for offset in (*stores, reg.CTRL, reg.IRQ_STATUS):
+        await write(dut, offset, 0xFFFFFFFF, 0)
+        assert (dut.m_start.value, dut.m_stop.value) == (0, 0)
+    for strobes in range(0, 16, 2):         # the bits of CTRL and IRQ_STATUS are in byte 0
+        await write(dut, reg.CTRL, 0xFFFFFFFF, strobes)
+        assert (dut.m_start.value, dut.m_stop.value) == (0, 0)
+        await write(dut, reg.IRQ_STATUS, 0xFFFFFFFF, strobes)
+    assert await read(dut, reg.IRQ_STATUS) == reg.IRQ_DONE and await read(dut, reg.STATUS) == reg.DONE
+    for offset, mask in stores.items():
+        assert await read(dut, offset) == 0x5A5A5A5A & mask, hex(offset)
 
 
 @pytest.mark.parametrize("windows", range(1, 9))

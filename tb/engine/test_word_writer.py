@@ -41,7 +41,7 @@ class Port:
                     burst = int(dut.m_wreq_addr.value)
                 if dut.m_wdat_valid.value and dut.m_wdat_ready.value:
                     assert dut.m_wdat_strb.value.to_unsigned() == (1 << parameter("MEM_W") // 8) - 1
-                    self.beats[burst] = int(str(dut.m_wdat_data.value).replace("X", "0"), 2)      # behind the last word
+                    self.beats[burst] = int(dut.m_wdat_data.value)
                     burst += parameter("MEM_W") // 8
                     if dut.m_wdat_last.value:
                         burst = None
@@ -115,7 +115,7 @@ async def words_fill_their_beats(dut, pauses):
         expected = sum(memory_words(word)[0] << width * i for i, word in enumerate(words))
         found = sum(value << beat * i for i, (_, value) in enumerate(sorted(port.beats.items())))
         assert sorted(port.beats) == [BASE + 4096 + i * beat // 8 for i in range(needed(count))]
-        assert (found ^ expected) & (1 << width * count) - 1 == 0
+        assert found == expected        # zero behind the last word
 
 
 @cocotb.test()

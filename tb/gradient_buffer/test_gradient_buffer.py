@@ -25,6 +25,7 @@ class Buffer:
         self.flight = [None] * TAKES_EFFECT   # rows on their way, the oldest first
         self.leaving = [None] * 2
         self.overflow = False
+        self.scrubbed = [None] * 2  # reads from two cycles later on see it
         self.first = False          # the row of the cycle before replaces the old one: its read is not needed
 
     def result(self, old, first, acc):
@@ -33,8 +34,8 @@ class Buffer:
         exact = [sum(acc[k::self.cols]) + (0 if first else old[k]) for k in range(self.cols)]
         return [(v + half) % (2 * half) - half for v in exact], any(not -half <= v < half for v in exact)
 
-    async def cycle(self, row=None, read=None, clear=0):
-        """row: (addr, first, acc), read: addr; returns whether the read was taken."""
+    async def cycle(self, row=None, read=None, clear=0, scrub=None):
+        """row: (addr, first, acc), read, scrub: addr; returns whether the read was taken."""
         dut = self.dut
         addr, first, acc = row or (random.randrange(self.depth), random.getrandbits(1), [-1] * self.lanes)
         dut.s_valid.value, dut.s_addr.value, dut.s_first.value = row is not None, addr, first
@@ -42,11 +43,16 @@ class Buffer:
         dut.s_rd_valid.value = read is not None
         dut.s_rd_addr.value = random.randrange(self.depth) if read is None else read
         dut.s_clear.value = clear
+        dut.s_scrub.value = scrub is not None
+        dut.s_scrub_addr.value = random.randrange(self.depth) if scrub is None else scrub
         await ReadOnly()
         ready = self.flight[-1] is None or self.first
         assert bool(dut.s_rd_ready.value) == ready
         assert bool(dut.sts_idle.value) == (self.flight == [None] * TAKES_EFFECT)
         assert bool(dut.sts_overflow.value) == self.overflow
+        self.scrubbed.append(scrub)
+        if (zero := self.scrubbed.pop(0)) is not None:
+            self.rows[zero] = [0] * self.cols
         due = self.leaving.pop(0)
         assert bool(dut.m_rd_valid.value) == (due is not None)
         assert due is None or unpack(dut.m_rd_data.value, self.acc_w, self.cols) == due
@@ -88,7 +94,7 @@ class Buffer:
 
 
 async def begin(dut):
-    await start(dut, s_addr=0, s_first=0, s_acc=0, s_rd_addr=0, s_clear=0)
+    await start(dut, s_addr=0, s_first=0, s_acc=0, s_rd_addr=0, s_clear=0, s_scrub=0, s_scrub_addr=0)
     buffer = Buffer(dut)
     await buffer.fill()
     return buffer
@@ -148,6 +154,34 @@ async def reset_stops_what_is_under_way(dut):
     buffer.flight, buffer.leaving, buffer.overflow = [None] * TAKES_EFFECT, [None] * 2, False
     await buffer.fill()  # rows in flight are lost or not: write them anew
     await traffic(buffer, 40, 0.5, 0.0)
+
+
+@cocotb.test()
+@cocotb.parametrize(order=["all", "some"])
+async def scrubbed_rows_are_zero_and_grow_again(dut, order):
+    buffer = await begin(dut)
+    rows = list(range(buffer.depth)) if order == "all" else random.sample(range(buffer.depth), 5)
+    for at, addr in enumerate(rows):
+        await buffer.cycle(read=random.choice(rows[max(0, at - 3) : at + 1]), scrub=addr)      # the last two still are as they were
+    for addr in range(buffer.depth):
+        await buffer.cycle(read=addr)
+    await buffer.drain()
+    assert not any(any(buffer.rows[addr]) for addr in rows) and (order == "all" or any(map(any, buffer.rows.values())))
+    await traffic(buffer, 60, 0.7, 0.0)
+
+
+@cocotb.test()
+async def a_memory_never_written_is_known_after_a_scrub(dut):
+    await start(dut, s_addr=0, s_first=0, s_acc=0, s_rd_addr=0, s_clear=0, s_scrub=0, s_scrub_addr=0)
+    buffer = Buffer(dut)
+    for addr in range(buffer.depth):
+        await buffer.cycle(scrub=addr)
+    await buffer.drain()
+    for addr in range(buffer.depth):
+        await buffer.cycle(read=addr)
+    for addr in range(buffer.depth):        # nothing is replaced: the old rows count
+        await buffer.cycle((addr, 0, buffer.acc()))
+    await buffer.drain()
 
 
 @pytest.mark.parametrize("grid, cols", [(4, 4), (4, 8), (4, 16), (8, 8), (8, 16), (8, 64)])

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stand-in engine of fixture/gc_copy_engine.v, ready to run."""
+"""The stand-in engine of fixture/gc_engine.v, ready to run."""
 
 from pathlib import Path
 
 from gradcore.sim.backend import IRQ, Memory, SimBackend
 from gradcore.sim.build import build
 
-SOURCE = Path(__file__).with_name("fixture") / "gc_copy_engine.v"
+SOURCE = Path(__file__).with_name("fixture") / "gc_engine.v"
 BEAT = 64
 READ_ONLY, WRITE_ONLY = 1, 2
 

@@ -30,14 +30,16 @@ class StandIn(threading.Thread):
 
     def run(self):
         while not self.ended:
-            if self.registers[reg.CTRL // 4]:
+            if self.registers[reg.CTRL // 4] & reg.START:
                 self.registers[reg.IRQ_STATUS // 4] = 0
+                self.registers[reg.STATUS // 4] = reg.BUSY
                 self.registers[reg.CTRL // 4] = 0
                 for offset in COPIED:
                     self.model.write32(offset, int(self.registers[offset // 4]))
                 self.model.write32(reg.CTRL, reg.START)
-                for offset in (reg.LOSS, reg.LOSS + 4, reg.STATUS):
+                for offset in (reg.LOSS, reg.LOSS + 4):
                     self.registers[offset // 4] = self.model.read32(offset)
+                self.registers[reg.STATUS // 4] = self.model.read32(reg.STATUS)
                 self.registers[reg.IRQ_STATUS // 4] = reg.IRQ_DONE
                 os.write(self.events, struct.pack("=I", 1))
             time.sleep(0.0002)
@@ -49,11 +51,11 @@ class StandIn(threading.Thread):
 
 
 def _ordered(backend):
-    """A register of the engine acts before the next read, a file does not: wait until a start has been taken."""
+    """A register of the engine acts before the next read, a file does not: wait until a start has been taken. Ones clear IRQ_STATUS."""
     write32 = backend.write32
 
     def write_and_wait(offset, value):
-        write32(offset, value)
+        write32(offset, backend.read32(offset) & ~value if offset == reg.IRQ_STATUS else value)
         while offset == reg.CTRL and backend.read32(offset):
             time.sleep(0.0001)
 
@@ -70,7 +72,19 @@ def uio(config, folder, size):
     device.write_bytes(bytes(mmap.PAGESIZE + size))
     os.mkfifo(folder / "events")
     engine = StandIn(config, device, np.memmap(device, np.uint8, "r+"), folder / "events")
-    return engine, _ordered(UioBackend(7, folder, folder, folder / "events"))
+    return engine, _ordered(arming(UioBackend(7, folder, folder, folder / "events")))
+
+
+def arming(backend):
+    """The same UIO back end; what it writes to let interrupts through goes behind the registers: a device has no place where it goes, a file does."""
+    arm = backend._arm
+
+    def arm_behind_the_registers():
+        os.lseek(backend._files[0], REGISTER_BYTES - 4, os.SEEK_SET)
+        arm()
+
+    backend._arm = arm_behind_the_registers
+    return backend
 
 
 def xdma(config, folder, size):

@@ -43,10 +43,10 @@ MASTER, SLAVE, HOSTS, AGENT = "gc_axi_master.v", "gc_axil_slave.v", "gc_avalon_m
 FAULTS = [
     ("sim-axi", MASTER, "aw_q ? awaddr_q :", "", "write request changed"),
     ("sim-axi", MASTER, "s_wreq_ready  = !aw_q", "s_wreq_ready  = m_axi_awready", "no interrupt"),     # data wait for the address
-    ("sim-axi", SLAVE, "if (s_axil_bready) s_axil_bvalid", "s_axil_bvalid", "register answer withdrawn"),
+    ("sim-axi", SLAVE, "if (s_axil_bready) bvalid_q", "bvalid_q", "register answer withdrawn"),
     ("sim-avalon", HOSTS, "avm_write_address    = address_q", "avm_write_address    = address_q ^ s_wdat_last", "inside the write burst"),
     ("sim-avalon", HOSTS, "burst_q && !avm_write_waitrequest", "burst_q", "write data changed"),         # drops beats
-    ("sim-avalon", AGENT, "avs_readdatavalid      <= read_q", "avs_readdatavalid      <= avs_readdatavalid", "not at all"),
+    ("sim-avalon", AGENT, "read_answer_q  <= read_q", "read_answer_q  <= read_answer_q", "not at all"),
 ]
 
 

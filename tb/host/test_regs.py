@@ -76,3 +76,21 @@ def test_without_peakrdl():
     program = "import sys; sys.modules['peakrdl_html'] = None; from gradcore.cli import run; sys.exit(run(['regs']))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=dict(os.environ, PYTHONPATH=str(ROOT / "model")))
     assert done.returncode == 3 and done.stderr.startswith("error: peakrdl_html is not installed: pip install ")
+
+
+def test_a_failed_write_leaves_the_old_files(tmp_path, monkeypatch):
+    from gradcore import register_map
+    from gradcore.files import FileError
+
+    top = register_map.elaborate(ADDR_W=48)
+    first, second = (sorted(path.name for path in register_map.write_all(top, tmp_path)) for _ in range(2))
+    assert first == second == sorted(os.listdir(tmp_path))
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(register_map.PythonExporter, "export", full)
+    with pytest.raises(FileError, match="cannot be written: No space left on device"):
+        register_map.write_all(top, tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before

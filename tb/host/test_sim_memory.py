@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from gradcore.sim.backend import LIMIT, Memory, MemoryRuleBroken
+from gradcore.sim.backend import IRQ, LIMIT, Memory, MemoryRuleBroken
 
 from .copy_engine import BEAT, READ_ONLY, WRITE_ONLY, copy, open_copy_engine, start
 
@@ -149,3 +149,70 @@ def test_refuses_impossible_memories():
     for wrong in ({"outstanding": 0}, {"outstanding": 65}, {"bytes_per_cycle": 0}, {"latency": -1}, {"stall": 1.0}):
         with pytest.raises(ValueError):
             Memory(**wrong)
+
+
+@pytest.mark.parametrize("fault", ["silent", "deaf"])
+@pytest.mark.parametrize("kind", ["read", "write"])
+def test_a_memory_that_falls_silent_answers_late(kind, fault):
+    """Five bursts go well; no later one of the kind is answered, or even taken, until the memory revives."""
+    with open_copy_engine(Memory(SIZE, outstanding=8)) as backend:
+        data = filled(backend, 8)
+        backend.fault(kind, 5, fault)
+        start(backend, 4096, TARGET, BEATS)
+        assert backend.run(20_000) == LIMIT
+        traffic = backend.traffic
+        if fault == "silent":
+            assert traffic[0] >= 5 * 16 and 0 < backend.outstanding <= 16
+        if kind == "read" or fault == "deaf":
+            assert traffic[kind == "write"] <= 5 * 16
+        written = backend.mem_read(TARGET, data.size).reshape(-1, 16 * BEAT).any(axis=1).sum()
+        assert written == 5 if (kind, fault) == ("write", "silent") else written <= 5
+        assert backend.run(20_000) == LIMIT and backend.traffic == traffic
+        backend.revive()
+        assert backend.run(1_000_000) == IRQ and backend.outstanding == 0
+        assert (backend.mem_read(TARGET, data.size) == data).all()
+
+
+@pytest.mark.parametrize("kind", ["read", "write"])
+def test_a_memory_that_is_reset_owes_nothing(kind):
+    with open_copy_engine(Memory(SIZE)) as backend:
+        filled(backend, 9)
+        backend.fault(kind, 3, "silent")
+        start(backend, 4096, TARGET, BEATS)
+        backend.run(20_000)
+        before, traffic = backend.dram.copy(), backend.traffic
+        assert backend.outstanding
+        backend.forget()
+        assert backend.outstanding == 0
+        backend.revive()
+        backend.run(20_000)
+        assert kind == "read" or (backend.dram == before).all()
+        assert backend.traffic[kind == "write"] == traffic[kind == "write"]
+
+
+def test_a_burst_that_stands_on_the_bus_is_not_taken_by_a_memory_that_was_reset():
+    with open_copy_engine(Memory(SIZE)) as backend:
+        backend.fault("read", 3, "deaf")
+        start(backend, 4096, TARGET, BEATS, READ_ONLY)
+        backend.run(1000)
+        backend.forget()
+        backend.run(1000)
+        assert backend.traffic == (48, 0) and backend.outstanding == 0
+
+
+def test_refuses_impossible_faults():
+    with open_copy_engine(Memory(SIZE)) as backend:
+        for wrong in (("reads", 0, 2), ("read", 0, 1), ("write", 0, "late")):
+            with pytest.raises(ValueError, match="no fault"):
+                backend.fault(*wrong)
+
+
+def test_how_far_a_fault_is_away():
+    with open_copy_engine(Memory(SIZE)) as backend:
+        assert backend.until_fault("read") == backend.until_fault("write") == 0
+        backend.fault("read", 1000, 2)
+        copy(backend, 4096, TARGET, 16 * 10)
+        assert backend.until_fault("read") == 1001 - 10 and backend.until_fault("write") == 0
+        backend.fault("write", 9, 2)
+        copy(backend, 4096, TARGET, 16 * 10)
+        assert backend.until_fault("read") == 1001 - 20 and backend.until_fault("write") == 0

@@ -27,7 +27,7 @@ def test_digits_are_split_once_and_for_all():
 def test_npz(tmp_path):
     bytes_, floats = np.full((6, 4, 5), 255, np.uint8), np.full((3, 1, 4, 5), -3.5, np.float32)
     loaded = data.load(save(tmp_path / "d.npz", x_train=bytes_, x_test=floats))
-    assert loaded.x_train.shape == (6, 1, 4, 5) and (loaded.x_train == 1).all() and (loaded.x_test == -3.5).all()
+    assert loaded.x_train.shape == (6, 1, 4, 5) and loaded.x_train.dtype == np.uint8 and (data.real(loaded.x_train) == 1).all() and (loaded.x_test == -3.5).all()
     assert loaded.name == "d" and loaded.classes == 6
 
 

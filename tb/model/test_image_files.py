@@ -36,16 +36,16 @@ def mnist(folder, packed, count=4):
 
 def test_cifar(tmp_path):
     expected, found = cifar(tmp_path), data.load(tmp_path)
-    assert (found.x_train * 255 == np.concatenate([x for x, _ in expected[:5]])).all() and found.x_train.shape == (15, 3, 32, 32)
+    assert (found.x_train == np.concatenate([x for x, _ in expected[:5]])).all() and found.x_train.shape == (15, 3, 32, 32)
     assert found.y_train.tolist() == np.concatenate([y for _, y in expected[:5]]).tolist()
-    assert (found.x_test * 255 == expected[5][0]).all() and found.y_test.tolist() == expected[5][1].tolist()
+    assert (found.x_test == expected[5][0]).all() and found.y_test.tolist() == expected[5][1].tolist()
 
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_mnist(tmp_path, packed):
     expected, found = mnist(tmp_path, packed), data.load(tmp_path)
     for x, y, part in ((found.x_train, found.y_train, "train"), (found.x_test, found.y_test, "t10k")):
-        assert (x[:, 0] * 255 == expected[part][0]).all() and y.tolist() == expected[part][1].tolist()
+        assert (x[:, 0] == expected[part][0]).all() and y.tolist() == expected[part][1].tolist()
 
 
 def cut(path):

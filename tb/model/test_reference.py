@@ -105,13 +105,23 @@ def test_gradients_approach_float(loss, kinks, near, rng):
         assert np.linalg.norm(change - real.state[p.index]["momentum"]) < near * np.linalg.norm(change)
 
 
-def test_gradient_overflow_is_wrapped_and_remembered():
-    trainer = ReferenceTrainer(Network("t", (1, 4, 4), (Dense(2),)))
-    trainer._gradient(np.array([(1 << 47) - 1]))
-    assert not trainer.grad_overflow
-    assert trainer._gradient(np.array([1 << 47])).tolist() == [-(1 << 47)] and trainer.grad_overflow
-    trainer._gradient(np.array([0]))
-    assert trainer.grad_overflow
+def gradient_of(trainer, delta, act):
+    """The gradient of one weight from these products, and what an engine's overflow bit may be."""
+    factors = (np.array(values, dtype=np.int64).reshape(-1, 1, 1, 1) for values in (delta, act))
+    trainer._overflows = False, False
+    grad = trainer._gradient(lambda d, a: (d * a).sum(axis=0).reshape(-1), *factors)
+    return grad.tolist(), [flag for flag in (False, True) if trainer.overflow_agrees(flag)]
+
+
+@pytest.mark.parametrize("acc_width", [24, 36, 48])
+def test_gradient_overflow_is_wrapped_and_remembered(acc_width):
+    trainer = ReferenceTrainer(Network("t", (1, 4, 4), (Dense(2),)), acc_width=acc_width)
+    half = 1 << (acc_width - 1)
+    assert gradient_of(trainer, [1, 1], [half - 2, 1]) == ([half - 1], [False])
+    assert gradient_of(trainer, [1, 1], [-half, half - 1]) == ([-1], [False, True])     # the order decides, not only the sum
+    assert gradient_of(trainer, [1, 1, -1], [half - 1, 1, half]) == ([0], [False, True]) and not trainer.grad_overflow
+    assert gradient_of(trainer, [1, 1], [half - 1, 1]) == ([-half], [True]) and trainer.grad_overflow
+    assert gradient_of(trainer, [1, 1], [0, 1]) == ([1], [False]) and trainer.grad_overflow
 
 
 def test_forward_is_the_forward_pass_of_a_step(rng):

@@ -26,11 +26,11 @@ module gc_engine_smoke;
     always #5 clk = ~clk;
 
     gc_engine #(.GRID(4), .COLS(4), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACT_DEPTH(64), .WGT_DEPTH(64), .GRAD_DEPTH(64), .GATE_DEPTH(64)) u_engine (
-        .clk(clk), .rst(rst), .s_reg_write(reg_write), .s_reg_addr(reg_addr), .s_reg_wdata(reg_wdata), .s_reg_read(reg_read), .m_reg_rdata(reg_rdata),
+        .clk(clk), .rst(rst), .s_reg_write(reg_write), .s_reg_addr(reg_addr), .s_reg_wdata(reg_wdata), .s_reg_strb(4'hf), .s_reg_read(reg_read), .m_reg_rdata(reg_rdata),
         .m_rreq_valid(rreq_valid), .m_rreq_ready(beats_left == 9'd0), .m_rreq_addr(), .m_rreq_len(rreq_len),
         .s_rdat_valid(rdat_valid), .s_rdat_data({{(MEM_W-4){1'b0}}, opcode}), .s_rdat_last(rdat_last), .s_rdat_resp(2'b00),
         .m_wreq_valid(), .m_wreq_ready(1'b1), .m_wreq_addr(), .m_wreq_len(), .m_wdat_valid(), .m_wdat_ready(1'b1), .m_wdat_data(), .m_wdat_strb(),
-        .m_wdat_last(), .s_wrsp_valid(1'b0), .s_wrsp_resp(2'b00), .irq(irq), .sts_active(), .sts_tag()
+        .m_wdat_last(), .s_wrsp_valid(1'b0), .s_wrsp_resp(2'b00), .m_forget(), .irq(irq), .sts_active(), .sts_tag()
     );
 
     // Memory: every beat has the opcode in its lowest bits, which counts in an instruction's first beat.

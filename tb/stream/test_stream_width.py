@@ -25,8 +25,9 @@ async def frames_pass_whole(dut, pauses):
         beats = await sink.receive(sum(-(-len(f) // ratio) for f in frames))
         got, frame = [], []
         for beat in beats:
-            words = int(beat["words"])      # lanes behind them hold anything, at first X
-            frame += unpack(beat["data"][words * width - 1:0], width, words, signed=False)
+            words, lanes = int(beat["words"]), unpack(beat["data"], width, ratio, signed=False)
+            frame += lanes[:words]
+            assert not any(lanes[words:])
             if beat["last"]:
                 got.append(frame)
                 frame = []

@@ -25,6 +25,13 @@ NETWORK = Network("tiny", (2, 5, 5), (Conv(5, (3, 3), (1, 1), pool=2), Dense(3))
 PROGRAM, IMAGES, TARGETS, SIZE = 0x8000, 0x10000, 0x14000, 1 << 17
 PARAMETERS = {"GRID": 4, "COLS": 4, "MEM_W": 128, "ADDR_W": 40, "ACT_DEPTH": 256, "WGT_DEPTH": 256, "GRAD_DEPTH": 256, "GATE_DEPTH": 256}
 
+SMALLEST = {"GRID": 4, "COLS": 4, "DW": 8, "ACC_W": 24, "MEM_W": 64, "ADDR_W": 33, "ACT_DEPTH": 64, "WGT_DEPTH": 16, "GRAD_DEPTH": 16, "GATE_DEPTH": 64}
+
+
+def program_registers():
+    """Values by offset: a program of one instruction at PROGRAM, which the engine may fetch."""
+    return reg.window(0, PROGRAM, SIZE, reg.READ) | {reg.PROG_BASE: PROGRAM, reg.PROG_BASE + 4: 0, reg.PROG_LENGTH: 1}
+
 
 @dataclass
 class Front:
@@ -73,6 +80,33 @@ class Front:
         assert await self.run() == reg.FAILED
         error = await self.read(reg.ERROR)
         assert error & 0xFF == code and error >> 8 < len(self.compiled.train.instructions) and reg.ERRORS[code]
+
+    async def byte_writes(self, write):
+        """Writes with any strobes, by write(offset, value, strobes), change the bytes that they name; those of a width converter, too."""
+        kept = {reg.SEED: 0x12345678, reg.WATCHDOG: 0, reg.BASE[2]: 0xCAFEF00D, reg.WINDOW + 8: 0x7654F000}
+        for offset, value in kept.items():
+            await self.write(offset, value)
+        for _ in range(40):
+            offset, value, strobes = random.choice(list(kept)), random.getrandbits(32), random.randrange(16)
+            mask = sum(0xFF << 8 * n for n in range(4) if strobes >> n & 1)
+            mask &= 0xFFFFF000 if offset == reg.WINDOW + 8 else 0xFFFFFFFF
+            await write(offset, value, strobes)
+            kept[offset] = kept[offset] & ~mask | value & mask
+            assert await self.read(offset) == kept[offset]
+        # A 64-bit bus writes CTRL or STATUS, IRQ_STATUS or WATCHDOG: the other half comes without strobes.
+        await self.write(reg.IRQ_ENABLE, reg.IRQ_DONE | reg.IRQ_FAILED)
+        await self.write(reg.PROG_LENGTH, 1)        # outside the windows: the program ends with an error
+        for strobes, failed in ((0, 0), (14, 0), (1, reg.FAILED)):
+            await write(reg.CTRL, reg.START, strobes)
+            await write(reg.STATUS, 0xFFFFFFFF, 0)
+            await write(reg.WATCHDOG, 0xFFFFFFFF, 0)
+            for _ in range(20):
+                status = await self.read(reg.STATUS)
+            assert status == failed
+        await write(reg.IRQ_STATUS, 0xFFFFFFFF, 0)
+        assert self.irq.value == 1 and await self.read(reg.WATCHDOG) == kept[reg.WATCHDOG]
+        await write(reg.IRQ_STATUS, 0xFFFFFFFF, 1)
+        assert self.irq.value == 0
 
     def repair(self):
         """The weights as they were."""

@@ -285,7 +285,8 @@ def transfers_case(config: EngineConfig, rng) -> Case:
             shape, buffer = vectors(), rng.randrange(2)
             beats = -(-shape["n_words"] * config.vector_bytes // beat)
             instructions.append(isa.instruction(Opcode.LOAD, buffer=buffer, **shape, **runs(beats)))
-            instructions.append(isa.instruction(Opcode.STORE, buffer=buffer, urgent=rng.randrange(2), **shape, **runs(beats)))
+            kept = dict(height=rng.randint(1, 16), width=rng.randint(1, 16), n_valid=rng.randint(1, config.lanes))
+            instructions.append(isa.instruction(Opcode.STORE, buffer=buffer, urgent=rng.randrange(2), **kept, **shape, **runs(beats)))
         else:
             shape = rows()
             place = runs(-(-shape["n_words"] * config.row_bytes // beat))

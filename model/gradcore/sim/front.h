@@ -41,6 +41,8 @@ struct Front {
     virtual void clock(bool level) = 0;      // the pin, and evaluate
     virtual void drive(Memory& mem) = 0;     // before the clock: what is given and taken in this cycle
     virtual void sample(Memory& mem) = 0;    // what moved in this cycle, rules
+    virtual void withdraw() = 0;             // what the engine offers may go without having been taken
+    virtual void forget() { withdraw(); }    // the memory's side of what is under way
     virtual bool irq() const = 0;
     // A register access: begun, then clocked until `done`; a read's data are in `value` then.
     virtual void begin(bool write, unsigned addr, unsigned data) = 0;

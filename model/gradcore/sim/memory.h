@@ -42,6 +42,8 @@ enum Rule {
     kWriteForbidden = 22
 };
 
+constexpr uint64_t kNever = ~uint64_t(0);
+
 struct Burst {
     uint64_t addr, due;
     unsigned beats, done, resp;
@@ -76,12 +78,16 @@ struct Memory {
     // What may move in this cycle: a read beat, a write beat, a request of each side, an answer to a write.
     bool read = false, write = false, read_room = false, write_room = false, answer = false;
 
-    // The burst before which this many others of its kind go well gets an error response; 0: none.
+    // What meets the burst before which `after` others of its kind go well: an error response, no answer (nor do those behind it get one, they keep
+    // their order), or it is not even taken, nor any beat of its kind.
+    enum { kSilent = 4, kDeaf = 5 };
     struct Fault {
         uint64_t after = 0;
-        unsigned resp = 0;
-        unsigned next() { return resp && after-- == 0 ? std::exchange(resp, 0u) : 0u; }
+        unsigned what = 0;
+        bool deaf() const { return what == kDeaf && !after; }
+        unsigned next() { return what && after-- == 0 ? std::exchange(what, 0u) : 0u; }
     } read_fault, write_fault;
+    bool resetting = false;  // takes nothing until what the engine shows has been withdrawn
 
     explicit Memory(uint64_t bytes) : dram(static_cast<uint8_t*>(std::calloc(bytes, 1))), dram_bytes(bytes) {
         reads.slots.resize(64);
@@ -91,7 +97,17 @@ struct Memory {
     ~Memory() { std::free(dram); }
     Memory(const Memory&) = delete;
 
-    void reset() { reads.count = writes.count = open = 0, rule = kNone; }
+    void reset() { forget(), resetting = false, rule = kNone; }
+
+    // The memory alone is reset: nothing is owed, what was not answered has no effect.
+    void forget() { reads.count = writes.count = open = 0, read_fault = write_fault = {}, resetting = true; }
+
+    // It answers what it left unanswered, and takes what it refused.
+    void revive() {
+        read_fault = write_fault = {};
+        for (unsigned i = 0; i < reads.count; ++i) wake(reads.at(i));
+        for (unsigned i = 0; i < writes.count; ++i) wake(writes.at(i));
+    }
 
     void fail(unsigned r, uint64_t place) {
         if (rule == kNone) rule = r, rule_place = place;
@@ -105,7 +121,7 @@ struct Memory {
     void plan(bool offered) {
         credit = std::min(credit + bytes_per_cycle, credit_cap);
         read = reads.count && reads.at(0).due <= now && !stalls();
-        write = offered && !stalls();
+        write = offered && !write_fault.deaf() && !resetting && !stalls();
         if (credit < (read + write) * kBeat) {
             if (credit < kBeat)
                 read = write = false;
@@ -113,8 +129,8 @@ struct Memory {
                 (read_turn ? write : read) = false, read_turn = !read_turn;
         }
         credit -= (read + write) * kBeat;
-        read_room = reads.count < outstanding && !stalls();
-        write_room = writes.count < outstanding && !stalls();
+        read_room = reads.count < outstanding && !read_fault.deaf() && !resetting && !stalls();
+        write_room = writes.count < outstanding && !write_fault.deaf() && !resetting && !stalls();
         answer = open && writes.at(0).due <= now;
     }
 
@@ -142,7 +158,7 @@ struct Memory {
         if (!admissible(addr, beats, kReadRange)) return;
         Burst& b = reads.push(addr, beats);
         b.resp = read_fault.next();
-        b.due = due();
+        b.due = b.resp == kSilent ? kNever : due();
     }
 
     void accept_write(uint64_t addr, unsigned beats) {
@@ -156,10 +172,14 @@ struct Memory {
         ++write_beats;
         if (strobes != kAllBytes) fail(kStrobes, b.addr);
         if ((++b.done == b.beats) != last) fail(kLast, b.addr);
-        if (b.done == b.beats) b.due = due(), ++open;
+        if (b.done == b.beats) b.due = b.resp == kSilent ? kNever : due(), ++open;
     }
 
    private:
+    void wake(Burst& b) {
+        if (b.resp == kSilent) b.resp = 0, b.due = due();
+    }
+
     bool admissible(uint64_t addr, unsigned beats, Rule range) {
         if (addr % kBeat) return fail(kAlignment, addr), false;
         if (!beats || beats > kMaxBeats) return fail(kLength, addr), false;

@@ -19,8 +19,10 @@ struct Native final : Front {
 
     void reset(bool on) override {
         top.rst = on;
-        read_request.on = write_request.on = write_data.on = false;
+        forget();
     }
+
+    void withdraw() override { read_request.on = write_request.on = write_data.on = false; }
 
     void clock(bool level) override {
         top.clk = level;
@@ -31,6 +33,7 @@ struct Native final : Front {
         (write ? writing : reading) = true;
         top.s_reg_addr = addr;
         top.s_reg_wdata = data;
+        top.s_reg_strb = 15;
     }
 
     bool done() override {
@@ -65,6 +68,7 @@ struct Native final : Front {
         if (mem.write && top.m_wdat_valid) mem.take(beat.data, beat.strobes, beat.last);
         if (mem.read_room && top.m_rreq_valid) mem.accept_read(read.addr, read.beats);
         if (mem.write_room && top.m_wreq_valid) mem.accept_write(write.addr, write.beats);
+        mem.resetting &= top.m_rreq_valid || top.m_wreq_valid || top.m_wdat_valid;
     }
 };
 

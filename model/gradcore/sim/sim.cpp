@@ -26,6 +26,7 @@ struct Sim {
     Memory mem;
     const uint8_t* is_active;
     const uint64_t* is_tag;
+    const uint8_t* forgets = nullptr;
 
     std::vector<Event> events;
     uint64_t event_count = 0, starts[kEngines] = {}, tags = 0;
@@ -35,6 +36,7 @@ struct Sim {
     explicit Sim(uint64_t bytes) : mem(bytes) {
         is_active = static_cast<const uint8_t*>(find("", "sts_active")->datap());
         is_tag = static_cast<const uint64_t*>(find("", "sts_tag")->datap());
+        if (const VerilatedVar* pulse = find("", "m_forget")) forgets = static_cast<const uint8_t*>(pulse->datap());
     }
 
     // A variable of the module at `place` below the engine; visible.vlt names those that can be found.
@@ -63,6 +65,7 @@ struct Sim {
         front->drive(mem);
         front->clock(false);
         front->sample(mem);
+        if (forgets && *forgets) front->withdraw();
         front->clock(true);
         ++mem.now;
         if (record) trace();
@@ -112,8 +115,12 @@ void gc_memory(Sim* s, unsigned bytes_per_cycle, unsigned latency, unsigned jitt
     mem.credit_cap = kBeat + bytes_per_cycle - std::gcd(kBeat, bytes_per_cycle);
 }
 
-// One error response to come: after so many good bursts, write or read.
-void gc_fault(Sim* s, bool write, uint64_t after, unsigned resp) { (write ? s->mem.write_fault : s->mem.read_fault) = {after, resp}; }
+// One fault to come: after so many good bursts, write or read; Memory::Fault.
+void gc_fault(Sim* s, bool write, uint64_t after, unsigned what) { (write ? s->mem.write_fault : s->mem.read_fault) = {after, what}; }
+
+void gc_revive(Sim* s) { s->mem.revive(); }
+
+void gc_forget(Sim* s) { s->mem.forget(), s->front->forget(); }
 
 // Rights of every page, or none to allow everything: a burst without the right is a broken rule.
 void gc_rights(Sim* s, const uint8_t* rights) {
@@ -156,10 +163,13 @@ void gc_record(Sim* s, unsigned capacity) {
 uint64_t gc_event_count(Sim* s) { return s->event_count; }
 const Event* gc_events(Sim* s) { return s->events.data(); }
 
-// 0 cycles, 1 read beats, 2 write beats, 3 broken rule, 4 its address (or cycle), 5 active engines, 6 their tags
+// 0 cycles, 1 read beats, 2 write beats, 3 broken rule, 4 its address (or cycle), 5 active engines, 6 their tags, 7 reads and 8 writes up to the one
+// that meets the fault set, 0: no fault is to come
 uint64_t gc_figure(Sim* s, unsigned which) {
+    const auto left = [](const Memory::Fault& fault) { return fault.what ? fault.after + 1 : 0; };
     const Memory& mem = s->mem;
-    const uint64_t figures[] = {mem.now, mem.read_beats, mem.write_beats, mem.rule, mem.rule_place, *s->is_active, *s->is_tag};
+    const uint64_t figures[] = {mem.now, mem.read_beats, mem.write_beats, mem.rule, mem.rule_place, *s->is_active, *s->is_tag,
+                                left(mem.read_fault), left(mem.write_fault)};
     return figures[which];
 }
 

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trainings ended by a signal at random moments and resumed: do they end as an undisturbed one?"""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from gradcore import run_folder
+from tb.support.sim import ENGINES
+
+ROOT = Path(__file__).resolve().parents[2]
+NET = """
+name = "killed"
+input = [1, 6, 6]
+[train]
+learning_rate = 0.02
+minibatch = 4
+[[layer]]
+type = "conv"
+maps = 3
+kernel = 3
+pad = 1
+pool = 2
+[[layer]]
+type = "dense"
+maps = 3
+"""
+TIMES = ("seconds", "run")      # what two reports of the same training differ in
+
+
+def default_signals():
+    """In a child: signals end it, also where this process runs behind nohup or as a script's background job."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def start(*arguments, **options):
+    """The command in a process of its own."""
+    environment = dict(os.environ, PYTHONPATH=str(ROOT / "model"), NO_COLOR="", OPENBLAS_NUM_THREADS="1")
+    return subprocess.Popen([sys.executable, "-m", "gradcore", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            env=environment, preexec_fn=default_signals, **options)  # fmt: skip
+
+
+class Wrong(Exception):
+    """A training did not end as the undisturbed one."""
+
+
+class Kills:
+    """Trainings of a small network in `folder`, on a back end."""
+
+    def __init__(self, folder, backend="reference", seed=1, epochs=20, images=38):
+        self.folder, self.backend, self.seed = Path(folder), backend, seed
+        self.folder.mkdir(parents=True, exist_ok=True)
+        rng = np.random.default_rng(1)
+        (self.folder / "net.toml").write_text(NET)
+        np.savez(self.folder / "data.npz", x_train=rng.random((images, 6, 6)), y_train=rng.integers(0, 3, images), x_test=rng.random((9, 6, 6)),
+                 y_test=rng.integers(0, 3, 9))  # fmt: skip
+        engine = ",".join(f"{key}={value}" for key, value in vars(ENGINES["sim"]).items())
+        self.command = ["train", self.folder / "net.toml", "--data", self.folder / "data.npz", "--backend", backend, "--epochs", epochs, "--engine", engine,
+                        "--check", "epoch", "--resume"]  # fmt: skip
+        self.undisturbed()
+
+    def undisturbed(self):
+        """Train without a signal: the results and, in seconds after the start, when the run folder gets its first file and when all is done."""
+        out, begun, begin = self.folder / "undisturbed", None, time.monotonic()
+        process = start(*self.command, "--checkpoint-minutes", 0, "--out", out)
+        while process.poll() is None:
+            if begun is None and (out / run_folder.CHECKPOINT).exists():
+                begun = time.monotonic() - begin
+            time.sleep(0.002)
+        if process.returncode or begun is None:
+            raise Wrong(f"the undisturbed training ended with {process.returncode}: {process.stderr.read()}")
+        self.begun, self.done = begun, time.monotonic() - begin
+        self.expected = self.results(out)
+
+    def results(self, out):
+        """Report without times, and the weights file."""
+        found = json.loads((out / "report.json").read_text())
+        return {key: value for key, value in found.items() if key not in TIMES}, (out / "weights.npz").read_bytes()
+
+    def trial(self, number, kind=signal.SIGKILL):
+        """Train, send the signal at a random moment, resume until the end. Returns what the signal met; raises Wrong."""
+        rng = random.Random(f"{self.seed} {number} {kind}")
+        out = self.folder / f"run {number} ü"
+        command = [*self.command, "--checkpoint-minutes", rng.choice([0, 10]), "--out", out]
+        met = []
+        for _ in range(rng.choice([1, 1, 2])):
+            process = start(*command)
+            moment = time.monotonic() + rng.uniform(0.9 * self.begun, self.done)
+            while process.poll() is None and time.monotonic() < moment:
+                time.sleep(0.001)
+            process.send_signal(kind)
+            output, errors = process.communicate(timeout=300)
+            met.append(self.left(out, process.returncode, kind, output + errors))
+        process = start(*command)
+        output, errors = process.communicate(timeout=600)
+        if process.returncode:
+            raise Wrong(f"run {number} ({', '.join(met)}): resumed, it ended with {process.returncode}: {output}{errors}")
+        report, weights = self.results(out)
+        different = [key for key, value in self.expected[0].items() if report.get(key) != value]
+        if different or weights != self.expected[1]:
+            raise Wrong(f"run {number} ({', '.join(met)}): {', '.join(different) or 'weights.npz'} differ from the undisturbed run")
+        wrong = [path.name for path in out.iterdir() if path.name.endswith(".tmp")]
+        if wrong:
+            raise Wrong(f"run {number}: left {wrong}")
+        return met
+
+    def left(self, out, code, kind, output):
+        """What a process that got a signal has left, in words. Raises Wrong for anything that must not be."""
+        expected = (0, -kind) if kind == signal.SIGKILL else (0, -kind, 128 + kind)     # a signal may come before or after Python's part
+        if code not in expected or "Traceback" in output:
+            raise Wrong(f"{out.name}: code {code} after signal {kind}: {output}")
+        if code == 128 + kind and "interrupted" not in output:
+            raise Wrong(f"{out.name}: code {code} without a word: {output}")
+        if code == 0:
+            return "too late"
+        if not out.is_dir() or not (found := run_folder.latest(out)[0]):
+            return "before the first checkpoint"
+        leftovers = any(path.name.endswith(".tmp") for path in out.iterdir())
+        if kind != signal.SIGKILL and leftovers:
+            raise Wrong(f"{out.name}: a half-written file is left")
+        if (out / "report.json").exists():
+            return "after the report"
+        where = "between epochs" if not found.progress.minibatch else "within an epoch"
+        return where + ", a file half written" * leftovers + ", results half written" * (out / "weights.npz").exists()
