@@ -4,9 +4,11 @@ import random
 
 import pytest
 
+from tb.support import runner
+
 
 @pytest.fixture(autouse=True)
-def repeatable_parameters(request):
-    """What a test draws outside the simulation, such as its parameters, follows from SEED, too."""
-    if "SEED" in os.environ:
-        random.seed(f"{os.environ['SEED']} {request.node.nodeid}")
+def repeatable(request):
+    """One seed for a test, the environment's SEED or a new one; what it draws outside the simulation follows from it, too."""
+    runner.drawn_seed = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 31)))
+    random.seed(f"{runner.drawn_seed} {request.node.nodeid}")

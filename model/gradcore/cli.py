@@ -145,7 +145,7 @@ def compile_command(
 
 @app.command()
 def report(folder: Annotated[Path, typer.Argument(metavar="RUN", help="run folder")], json_file: JsonOption = ""):
-    """Show the figures of a run or of a benchmark and draw its pictures again."""
+    """Show the figures of a run or of a benchmark and draw its loss.png or roofline.png again."""
     file = folder / "report.json"
     if not file.exists() and (folder / CHECKPOINT).exists():
         raise UserError(f"{file}: is missing: the run is not finished; gradcore train --resume continues it")

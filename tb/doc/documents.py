@@ -11,7 +11,7 @@ DOCUMENTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "tb/suppor
 DOCUMENTS += [file for pattern in ("doc/*.md", "rtl/*/README.md", "examples/*/README.md", "boards/*/README.md")
               for file in sorted(ROOT.glob(pattern))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
-COMMANDS = {"make", "python", "build/venv/bin/python", "..", "gradcore", "fusesoc", "pip", "vivado", "qsys-script", "cd", "export"}
+COMMANDS = set("make python build/venv/bin/python gradcore fusesoc pip vivado qsys-script cd export".split())
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,10 @@ def _command(file: Path, line: str) -> Command | None:
     words = line.split()
     while words and re.match(r"[A-Z_]+=", words[0]):
         words = words[1:]
-    if len(words) < 2 and not line.startswith("ci/") or not (words[0] in COMMANDS or re.fullmatch(r"ci/\w+", words[0])):
+    script = words and re.fullmatch(r"ci/\w+", words[0])
+    if not (script or words[:2] == ["..", "-m"] or len(words) > 1 and words[0] in COMMANDS):
         return None
-    if words[0] in ("build/venv/bin/python", ".."):
+    if words[0] == "build/venv/bin/python" or words[:2] == ["..", "-m"]:
         words[0] = "python"
     if words[:3] == ["python", "-m", "gradcore"]:
         words = words[2:]

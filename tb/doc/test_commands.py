@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,13 +13,15 @@ import typer
 
 from gradcore import bench, cli
 from gradcore.sources import ROOT, core_names
-from tb.doc.documents import DOCUMENTS, Command, commands, quoted
+from tb.doc.documents import DOCUMENTS, Command, commands, quoted, rows
 
 SHOWN = commands()
 ELSEWHERE = ("vivado", "qsys-script", "cd", "export", "pip")      # vendors' tools and the shell: nothing of ours
-PLACES = {"NET.toml": "net.toml", "NET": "digits", "RUN": "run", "WEIGHTS.npz": "run/weights.npz"}
-CHEAP = {"train": ["--backend", "reference", "--no-float32", "--epochs", "1"]}      # added to a command that runs
+PLACES = {"NET.toml": "net.toml", "NET": "digits", "RUN": "run", "WEIGHTS.npz": "run/weights.npz", "--data FILE": "images.npz",
+          "--out FILE": "out.npz"}
+CHEAP = ["--data", "images.npz", "--backend", "reference", "--no-float32", "--epochs", "1"]      # added to `train`
 OTHERS = {"--setup", "--target", "--x-initial"}                   # of FuseSoC and Verilator
+KINDS = set(re.findall(r'"(gradcore \w+)"', "".join(file.read_text() for file in (ROOT / "model").rglob("*.py"))))     # of files
 GROUP = typer.main.get_command(cli.app)
 
 
@@ -30,9 +33,14 @@ def folder(tmp_path_factory):
     arrays = {f"x_{part}": rng.random((count, 8, 8)) for part, count in (("train", 40), ("test", 10))}
     arrays |= {f"y_{part}": rng.integers(0, 10, count) for part, count in (("train", 40), ("test", 10))}
     np.savez(folder / "images.npz", **arrays)
-    paths = [str(folder / "net.toml"), "--data", str(folder / "images.npz"), "--out", str(folder / "run")]
-    assert cli.run(["train", *paths, *CHEAP["train"]]) == 0
+    with pytest.MonkeyPatch.context() as here:
+        here.chdir(folder)
+        assert cli.run(["train", "net.toml", "--out", "run", *CHEAP]) == 0
     return folder
+
+
+def pairs(words) -> list:
+    return [" ".join(pair) for pair in zip(words, words[1:])]
 
 
 GRADCORE = [command for command in SHOWN if command.words[0] == "gradcore"]
@@ -40,19 +48,20 @@ GRADCORE = [command for command in SHOWN if command.words[0] == "gradcore"]
 
 @pytest.mark.parametrize("command", GRADCORE, ids=str)
 def test_gradcore(command, folder, monkeypatch):
-    words = [PLACES.get(word, word) for word in command.words[1:]]
+    words = [PLACES.get(pair, PLACES.get(word, word)) for pair, word in zip(pairs(command.words), command.words[1:])]
     monkeypatch.chdir(folder)
     if len(words) == 1 and words[0] != "doctor" or command.words[1:] == ("compile", "--json"):
-        assert words[0] in GROUP.commands        # a name in a sentence
+        assert words[0] in GROUP.commands or f"gradcore {words[0]}" in KINDS        # a name in a sentence
     elif words[0] == "bench":
         seen = []
         monkeypatch.setattr(bench, "engine_for", lambda network, config: config)
         monkeypatch.setattr(bench, "measure", lambda network, config, *_: seen.append(config) or sys.exit(0))
         assert cli.run(words) == 0 and seen
     else:
-        assert cli.run([*words, *CHEAP.get(words[0], [])]) == 0
+        assert cli.run([*words, *(CHEAP if words[0] == "train" else [])]) == 0
 
 
+@cache
 def options_of_script(name: str) -> set:
     """Options that a script of ci/ knows; none of those that read no options."""
     if "argparse" not in (ROOT / name).read_text():
@@ -102,10 +111,21 @@ def test_other_commands(command):
 
 
 @pytest.mark.parametrize("line", [
-    "make nothing", "ci/nothing", "ci/lint nowhere", "ci/fuzz --counts 3", "python -m pytest tb/nowhere", "python nothing.py",
-    "tclsh x.tcl", "fusesoc --cores-root . run --target=vu9 gradcore:ip:gradcore", "fusesoc run --target=sim example:user:gradcore"])
+    "make nothing", "ci/nothing", "ci/lint nowhere", "ci/fuzz --counts 3", "python -m pytest tb/nowhere", "tclsh x.tcl",
+    "python nothing.py", "fusesoc run --target=vu9p gradcore:ip:axi", "fusesoc run --target=sim example:user:no_core"])
 def test_a_wrong_command_goes_red(line):
     assert problem(Command("README.md", tuple(line.split())))
+
+
+def test_report_draws_what_its_row_says(folder):
+    """Of a benchmark: tb/host/test_bench.py."""
+    row, = (row for row in rows((ROOT / "doc" / "simulation.md").read_text()) if row[0] == "`gradcore report RUN`")
+    assert re.search(r"draws `(\S+)` of a run or `(\S+)` of a benchmark again", row[1]).groups() == ("loss.png", "roofline.png")
+    run = shutil.copytree(folder / "run", folder / "again")
+    for name in ("loss.png", "timeline.png"):
+        (run / name).unlink(missing_ok=True)
+    assert cli.run(["report", str(run)]) == 0
+    assert [file.name for file in run.glob("*.png")] == ["loss.png"]
 
 
 def test_options_in_sentences():

@@ -36,7 +36,7 @@ def flip(file, line):
 
 
 def test_trains_outside_the_repository(tmp_path, project):
-    """The commands of its README."""
+    """The commands of its README, and the line that it promises."""
     fusesoc = Shell(tmp_path / "home")
     make_images(project)
     words = len((project / "expected.hex").read_text().split())
@@ -47,6 +47,8 @@ def test_trains_outside_the_repository(tmp_path, project):
     assert done.returncode == 0 and "%Warning" not in done.stdout, done.stdout[-3000:]
     done = fusesoc("--cores-root", ".", "run", "--target=sim", CORE, cwd=project, config=False)
     assert done.returncode == 0 and f"training_system: passed, 58 commands, {words} words equal" in done.stdout, done.stdout[-3000:]
+    said = re.findall(r"^    (training_system: .*)$", (project / "README.md").read_text(), re.M)
+    assert said == re.findall(r"training_system: passed.*", done.stdout)
 
 
 @pytest.mark.parametrize("file, line, words", [

@@ -11,6 +11,8 @@ from tb.support.bench import cycles, reset, start
 from tb.support.bits import pack, unpack
 from tb.support.runner import expect_elaboration_error, parameter, run
 
+TAKES_EFFECT = 5     # cycles from a row to reads that see it
+
 
 class Buffer:
     """Drives the ports and compares every output in every cycle."""
@@ -20,7 +22,7 @@ class Buffer:
         self.cols, self.acc_w, self.depth = parameter("COLS"), parameter("ACC_W"), parameter("DEPTH")
         self.lanes = parameter("GRID") ** 2
         self.rows = {}
-        self.flight = [None] * 5   # rows on their way, the oldest first
+        self.flight = [None] * TAKES_EFFECT   # rows on their way, the oldest first
         self.leaving = [None] * 2
         self.overflow = False
         self.scrubbed = [None] * 2  # reads from two cycles later on see it
@@ -46,7 +48,7 @@ class Buffer:
         await ReadOnly()
         ready = self.flight[-1] is None or self.first
         assert bool(dut.s_rd_ready.value) == ready
-        assert bool(dut.sts_idle.value) == (self.flight == [None] * 5)
+        assert bool(dut.sts_idle.value) == (self.flight == [None] * TAKES_EFFECT)
         assert bool(dut.sts_overflow.value) == self.overflow
         self.scrubbed.append(scrub)
         if (zero := self.scrubbed.pop(0)) is not None:
@@ -149,7 +151,7 @@ async def reset_stops_what_is_under_way(dut):
         await buffer.cycle((addr, 1, buffer.acc(1.0)), read=None)
     dut.s_valid.value = 0
     await reset(dut)
-    buffer.flight, buffer.leaving, buffer.overflow = [None] * 5, [None] * 2, False
+    buffer.flight, buffer.leaving, buffer.overflow = [None] * TAKES_EFFECT, [None] * 2, False
     await buffer.fill()  # rows in flight are lost or not: write them anew
     await traffic(buffer, 40, 0.5, 0.0)
 

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bench runner goes red in every way a test can fail to prove something, and its helpers do what they say."""
 
+import os
 import random
+import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -53,6 +57,21 @@ def test_seed_of_the_environment_repeats_a_run(monkeypatch, tmp_path):
         run("ram", "gc_ram_sdp", {"DEPTH": 4}, module=CASES, testcase="draws", env={"DRAWN": str(tmp_path / name)})
     first, again, other = ((tmp_path / name).read_text() for name in ("first", "again", "other"))
     assert first == again != other
+
+
+def test_the_printed_seed_repeats_what_is_drawn_outside_and_inside(tmp_path):
+    def draws(name, **seed):
+        env = {key: value for key, value in os.environ.items() if key != "SEED"} | {"DRAWN": str(tmp_path / name)} | seed
+        command = [sys.executable, "-m", "pytest", "-q", "-s", ROOT / "tb" / "runner" / "drawn.py"]
+        done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=200)
+        assert done.returncode == 0, done.stdout
+        seed, outside = (re.search(rf"{key}=(\d+)", done.stdout)[1] for key in ("SEED", "DRAWN"))
+        return seed, outside, (tmp_path / name).read_text()
+
+    first = draws("first")
+    assert draws("again", SEED=first[0]) == first
+    other = draws("other")
+    assert all(one != another for one, another in zip(first, other))
 
 
 @pytest.mark.parametrize("sim, kind", [("icarus", "fst"), ("verilator", "vcd")])

@@ -24,6 +24,7 @@ BUILD_ARGS = {
     "verilator": ["-Wall", "--language", "1364-2005", "--x-initial", "unique", "--x-assign", "unique",
                   "--inline-mult", "1", "--public-depth", "1"],
 }
+drawn_seed = random.SystemRandom().randrange(1 << 31)      # tb/conftest.py draws one for each test
 
 
 def simulator(default: str = "icarus") -> str:
@@ -48,7 +49,7 @@ def run(core: str, toplevel: str, parameters: dict | None = None, *, sim: str | 
 
     `parameters` are the toplevel's parameters; the tests find them as JSON in the environment (see `parameter`).
     Fails the pytest test when a cocotb test fails, when none ran, or when the build fails. The seed is the environment's SEED or
-    drawn and printed. With WAVES=1 in the environment the run's folder gets dump.vcd (Verilator) or dump.fst (Icarus).
+    the one that tb/conftest.py has drawn for this test; it is printed. With WAVES=1 in the environment the run's folder gets dump.vcd (Verilator) or dump.fst (Icarus).
     """
     sim = simulator(sim or "icarus")
     parameters = parameters or {}
@@ -61,7 +62,7 @@ def run(core: str, toplevel: str, parameters: dict | None = None, *, sim: str | 
     key = _digest(sim, toplevel, parameters, args, waves, text)
     build_dir = ROOT / "build" / "tb" / f"{toplevel}-{sim}-{key}"
     build_dir.mkdir(parents=True, exist_ok=True)
-    seed = int(os.environ.get("SEED", random.randrange(1 << 31)))
+    seed = int(os.environ.get("SEED", drawn_seed))
     test_dir = build_dir / f"run-{_digest(module, testcase, env, seed, os.getpid())}"
     test_dir.mkdir(exist_ok=True)
     results = test_dir / "results.xml"
