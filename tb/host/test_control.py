@@ -6,7 +6,7 @@ import pytest
 
 from gradcore import control
 from gradcore import registers as reg
-from gradcore.control import EngineBusy, EngineError, EngineReset, EngineTimeout
+from gradcore.control import EngineBusy, EngineError, EngineHung, EngineReset, EngineTimeout
 from gradcore.driver import Device, MachineBackend
 from gradcore.network import Conv, Dense, Network
 from gradcore.reference import ReferenceTrainer
@@ -61,6 +61,31 @@ def test_a_time_out_stops_the_engine_and_the_retry_is_right(bench):
         bench.device.timeout = seconds
         bench.device.restore(saved)
         bench.good_step(iteration)
+
+
+@pytest.mark.parametrize("way", ["revive", "force"])
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_time_out_on_a_dead_memory_refuses_until_somebody_acts(name, way):
+    bench = Bench(name, watchdog=5000)
+    bench.good_step(0)
+    saved, bench.device.timeout, bench.device.late = bench.device.save(), 0.01, 0.02
+    bench.backend.fault("read", 3, "silent")
+    with pytest.raises(EngineTimeout, match="did not end in 0.01 s.*stopped, but the engine is NOT quiet .failed, memory owes answers, code 6.*before recover") as caught:
+        bench.device.step(*bench.minibatch(), 1)
+    assert caught.value.code == 6
+    for refused in (lambda: bench.device.step(*bench.minibatch(), 1), bench.device.recover, lambda: Device(bench.backend, NETWORK, ENGINES[name])):
+        with pytest.raises(EngineHung, match="owes answers .*code 6.*repair it, then recover..; or reset it"):
+            refused()
+    if way == "revive":
+        bench.backend.revive()
+        assert bench.device.recover() == ["late answers of the memory have come"]
+    else:
+        bench.backend.forget()
+        assert bench.device.recover(force=True) == ["forgot the answers that the memory owes"]
+    bench.device.timeout = 10.0
+    bench.device.restore(saved)
+    bench.good_step(1)
+    bench.device.close()
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, OSError])

@@ -155,7 +155,7 @@ def test_a_hung_engine_needs_somebody():
     trainer, reference, (x, labels) = Trainer(device), ReferenceTrainer(NETWORK, 5), minibatch(np.random.default_rng(3), NETWORK, 4)
     assert trainer.step(x, labels, 0) == reference.step(x, labels, 0)
     for _ in range(2):
-        with pytest.raises(EngineHung, match="owes answers.*repair or reset the memory, then recover"):
+        with pytest.raises(EngineHung, match="owes answers.*repair it, then recover"):
             trainer.step(x, labels, 1)
     with pytest.raises(EngineHung):
         device.step(x, labels, 1)
