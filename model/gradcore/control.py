@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine's control registers from the host: start, wait, stop, recover. Works on any back end (gradcore.driver) and needs no network.
+"""The engine's control registers from the host: start, wait, stop, recover. Works on any back end (gradcore.driver) and
+needs no network.
 
-Whatever ends a wait, the engine is stopped and quiet before anybody hears of it, or the exception says that it is not. Waiting goes through the
-back end's `wait_irq`, so that simulated time passes, too.
+Whatever ends a wait, the engine is stopped and quiet before anybody hears of it, or the exception says that it is not.
+Waiting goes through the back end's `wait_irq`, so that simulated time passes, too.
 """
 
 from gradcore import registers as reg
@@ -11,12 +12,17 @@ from gradcore.isa import ENGINES
 PATIENCE = 30.0     # seconds for a stopped program to end: a silent memory counts as dead after WATCHDOG cycles
 LATE = 1.0          # seconds for answers that a memory still owes
 FIRST, LONGEST = 0.01, 1.0      # seconds between two looks at STATUS
+STATES = {
+    reg.BUSY: "busy", reg.DONE: "done", reg.FAILED: "failed", reg.GRAD_OVERFLOW: "gradient overflow",
+    reg.BUS_OPEN: "memory owes answers",
+}  # fmt: skip
 ENDED = reg.DONE | reg.FAILED
 IRQS = reg.IRQ_DONE | reg.IRQ_FAILED
 
 
 class EngineError(RuntimeError):
-    """The engine stopped with an error or did not finish. Attributes: code, index (instruction), address (doc/registers.md, "Errors")."""
+    """The engine stopped with an error or did not finish. Attributes: code, index (instruction), address
+    (doc/registers.md, "Errors")."""
 
     def __init__(self, message, code=None, index=None, address=None):
         self.code, self.index, self.address = code, index, address
@@ -40,23 +46,27 @@ class EngineTimeout(EngineError):
 
 
 def require_quiet(backend):
-    """Raise EngineBusy or EngineHung when a program runs or the memory owes answers. Buffers that are being cleared are waited for."""
+    """Raise EngineBusy or EngineHung when a program runs or the memory owes answers. Buffers that are being cleared
+    are waited for."""
     status = backend.read32(reg.STATUS)
     if status & reg.BUSY:
         _pause(backend, reg.BUSY, _clearing(backend))
         status = backend.read32(reg.STATUS)
     if status & reg.BUSY:
-        raise EngineBusy(f"the engine is busy (STATUS {status:#x}) with a program that was started elsewhere or left behind: "
-                         "gradcore.control.stop(backend) ends it, on a board also `gradcore doctor --device NAME --stop`")
+        raise EngineBusy(
+            f"the engine is busy (STATUS {status:#x}) with a program that was started elsewhere or left behind: "
+            "gradcore.control.stop(backend) ends it, on a board also `gradcore doctor --device NAME --stop`")
     if status & reg.BUS_OPEN:
         raise _hung(backend)
 
 
 def execute(backend, timeout: float, what: str, patience: float = PATIENCE) -> int:
-    """Run the program that the registers tell; returns STATUS with done or failed. `what` names the program in messages.
+    """Run the program that the registers tell; returns STATUS with done or failed. `what` names the program in
+    messages.
 
-    Raises EngineBusy, EngineHung (nothing was started), EngineTimeout, EngineReset, EngineError (the start was ignored). After any exception,
-    also KeyboardInterrupt, the engine has been stopped; a note or the message says whether it is quiet.
+    Raises EngineBusy, EngineHung (nothing was started), EngineTimeout, EngineReset, EngineError (the start was
+    ignored). After any exception, also KeyboardInterrupt, the engine has been stopped; a note or the message says
+    whether it is quiet.
     """
     require_quiet(backend)
     try:
@@ -70,12 +80,13 @@ def execute(backend, timeout: float, what: str, patience: float = PATIENCE) -> i
         said = _halt(backend, patience)
         raise EngineTimeout(f"{what} did not end in {timeout:g} s, {doing}; {said}", *error_registers(backend))
     if not status & ENDED:
-        raise EngineReset(f"the engine was reset while {what} ran (STATUS {status:#x}): registers and buffers are as after power-on")
+        raise EngineReset(f"the engine was reset while {what} ran (STATUS {status:#x}): all is as after power-on")
     return status
 
 
 def stop(backend, patience: float = PATIENCE) -> int:
-    """Stop the program that runs, if one does; returns STATUS, not busy. Raises EngineHung when the engine stays busy for `patience` seconds."""
+    """Stop the program that runs, if one does; returns STATUS, not busy. Raises EngineHung when the engine stays
+    busy for `patience` seconds."""
     status = backend.read32(reg.STATUS)
     if not status & reg.BUSY:
         return status
@@ -90,8 +101,9 @@ def stop(backend, patience: float = PATIENCE) -> int:
 def recover(backend, force: bool = False, late: float = LATE, patience: float = PATIENCE) -> list:
     """Make the engine ready for a start, whatever happened; returns what had to be done, as texts.
 
-    A running program is stopped. Answers that the memory owes are awaited for `late` seconds; then `force` forgets them, which is right only if the
-    memory has been reset or is dead: an answer that comes later is taken for that of a new burst. Raises EngineHung without `force`.
+    A running program is stopped. Answers that the memory owes are awaited for `late` seconds; then `force` forgets
+    them, which is right only if the memory has been reset or is dead: an answer that comes later is taken for that of a
+    new burst. Raises EngineHung without `force`.
     """
     done = []
     if backend.read32(reg.STATUS) & reg.BUSY:
@@ -132,8 +144,7 @@ def counters(backend) -> dict:
 def state_text(backend) -> str:
     """What the engine is at, in words."""
     status = backend.read32(reg.STATUS)
-    names = {reg.BUSY: "busy", reg.DONE: "done", reg.FAILED: "failed", reg.GRAD_OVERFLOW: "gradient overflow", reg.BUS_OPEN: "memory owes answers"}
-    words = [name for bit, name in names.items() if status & bit] or ["idle"]
+    words = [name for bit, name in STATES.items() if status & bit] or ["idle"]
     code, index, _ = error_registers(backend)
     if code is not None:
         words.append(f"code {code} ({reg.ERRORS.get(code, 'unknown')}) at instruction {index}")
@@ -141,8 +152,9 @@ def state_text(backend) -> str:
 
 
 def _hung(backend) -> EngineHung:
-    return EngineHung(f"the memory owes answers to bursts of the program before ({state_text(backend)}): repair it, then recover(); or reset it, "
-                      "with its interconnect, then recover(force=True)", *error_registers(backend))
+    return EngineHung(
+        f"the memory owes answers to bursts of the program before ({state_text(backend)}): repair it, then recover(); "
+        "or reset it, with its interconnect, then recover(force=True)", *error_registers(backend))
 
 
 def _start(backend):
@@ -182,9 +194,11 @@ def _pause(backend, bit: int, seconds: float) -> bool:
 
 
 def _clearing(backend) -> float:
-    """Seconds in which all buffers are certainly cleared: a word of the deepest one per cycle, of 100 MHz on a board."""
+    """Seconds in which all buffers are certainly cleared: a word of the deepest one per cycle, of 100 MHz on a
+    board."""
     depths = backend.read32(reg.CONFIG2)
-    return max(0.01, (2 << max(depths >> shift & 0xFF for shift in (0, 8, 16, 24))) / getattr(backend, "cycles_per_second", 100_000_000))
+    cycles = 2 << max(depths >> shift & 0xFF for shift in (0, 8, 16, 24))
+    return max(0.01, cycles / getattr(backend, "cycles_per_second", 100_000_000))
 
 
 def _halt(backend, patience: float) -> str:
@@ -201,11 +215,14 @@ def _halt(backend, patience: float) -> str:
 
 
 def _doing(backend) -> str:
-    """What each engine is at: the counters that still run, with the tag of an instruction in execution where the back end can tell."""
+    """What each engine is at: the counters that still run, with the tag of an instruction in execution where the
+    back end can tell."""
     places = {name: reg.COUNTERS + 8 * index for index, name in reg.COUNTER_NAMES.items() if "." in name}
     before, after = ({name: backend.read32(offset) for name, offset in places.items()} for _ in range(2))
     tags, found = getattr(backend, "executing", {}), []
     for number, engine in enumerate(ENGINES):
-        running = [name.partition(".")[2] for name in places if name.startswith(f"{engine}.") and after[name] != before[name]]
-        found += [f"{engine} {state}" + (f" tag {tags[number]}" if state == "busy" and number in tags else "") for state in running]
+        for name in places:
+            if name.startswith(f"{engine}.") and after[name] != before[name]:
+                tag = f" tag {tags[number]}" if name == f"{engine}.busy" and number in tags else ""
+                found.append(name.replace(".", " ") + tag)
     return ", ".join(found) or "no engine is at work"

@@ -46,8 +46,9 @@ def examine():
 
 
 def examine_device(name, stop=False):
-    """The same about the engine of a board, uio:N or xdma:N: is it one, and ready for a program? `stop`: end the one that runs, wait for what the memory
-    owes. Raises DeviceError when the device is missing or in use; EngineHung when the memory does not answer."""
+    """The same about the engine of a board, uio:N or xdma:N: is it one, and ready for a program? `stop`: end the one
+    that runs, wait for what the memory owes. Raises DeviceError when the device is missing or in use; EngineHung when
+    the memory does not answer."""
     backend = open_device(name)
     try:
         found = backend.read32(reg.ID)
@@ -55,7 +56,8 @@ def examine_device(name, stop=False):
             return [_row(name, False, True, f"no gradcore engine: ID is {found:#010x}")]
         done = control.recover(backend) if stop else []
         ready = not backend.read32(reg.STATUS) & (reg.BUSY | reg.BUS_OPEN)
-        return [_row(name, ready, True, "; ".join([*done, control.state_text(backend)]) + ("" if ready else ": --stop ends it"))]
+        detail = "; ".join([*done, control.state_text(backend)])
+        return [_row(name, ready, True, detail if ready else f"{detail}: --stop ends it")]
     finally:
         backend.close()
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Host driver: the same on the model, the simulated RTL and a board.
 
-A back end has five calls: read32(offset), write32(offset, value), mem_read(address, size) -> uint8 array, mem_write(address, data),
-wait_irq(timeout) -> bool. `MachineBackend` is the instruction-level model.
+A back end has five calls: read32(offset), write32(offset, value), mem_read(address, size) -> uint8 array,
+mem_write(address, data), wait_irq(timeout) -> bool. `MachineBackend` is the instruction-level model.
 """
 
 import warnings
@@ -26,7 +26,8 @@ VERIFY = ("step", "start", "never")
 
 
 class MachineBackend:
-    """The instruction-level model behind the five calls; a run takes place in the write to CTRL. It counts no cycles."""
+    """The instruction-level model behind the five calls; a run takes place in the write to CTRL. It counts no
+    cycles."""
 
     name = "machine"
 
@@ -89,7 +90,8 @@ class MachineBackend:
         program, *bases = (self._wide(base) for base in (reg.PROG_BASE, *reg.BASE))
         odd = next((address for address in (program, *bases) if address % self.machine.config.mem_bytes), None)
         if odd is not None:
-            self._error, self._fixed[reg.ERROR_ADDR], self._fixed[reg.ERROR_ADDR + 4] = MISALIGNED, odd & 0xFFFFFFFF, odd >> 32
+            self._error = MISALIGNED
+            self._fixed[reg.ERROR_ADDR], self._fixed[reg.ERROR_ADDR + 4] = odd & 0xFFFFFFFF, odd >> 32
             return
         self.machine.run(program, bases, self._registers.get(reg.SEED, 0))
         self._status = reg.DONE | reg.GRAD_OVERFLOW * self.machine.grad_overflow
@@ -102,16 +104,19 @@ class MachineBackend:
 class Device:
     """An engine that trains one network: `with Device(backend, network, config, seed) as device`.
 
-    Compiles the network, checks that the engine is the one compiled for, and places programs, weights and minibatches in the DRAM from
-    `origin` on. step, outputs, weights and load work as those of `ReferenceTrainer`. Raises CompileError, EngineError; gradcore.recovery goes on
-    after one. A program that runs is stopped whatever ends the wait for it: an error, `timeout` seconds, Ctrl-C.
+    Compiles the network, checks that the engine is the one compiled for, and places programs, weights and minibatches
+    in the DRAM from `origin` on. step, outputs, weights and load work as those of `ReferenceTrainer`. Raises
+    CompileError, EngineError; gradcore.recovery goes on after one. A program that runs is stopped whatever ends the
+    wait for it: an error, `timeout` seconds, Ctrl-C.
 
-    `verify` says when the CRC of a program in DRAM is compared: "step" before and after each run, "start" before the first one and after an error,
-    "never". A program that has changed before a run is written again and `say` is told; one that has changed during it raises IntegrityError.
+    `verify` says when the CRC of a program in DRAM is compared: "step" before and after each run, "start" before the
+    first one and after an error, "never". A program that has changed before a run is written again and `say` is told;
+    one that has changed during it raises IntegrityError.
     """
 
-    def __init__(self, backend, network, config: EngineConfig = EngineConfig(), seed: int = 1, state: list | None = None, origin: int = 0,
-                 timeout: float = 600.0, keep: bool = False, watchdog: int = 1 << 20, verify: str = "step", say=warnings.warn):
+    def __init__(self, backend, network, config: EngineConfig = EngineConfig(), seed: int = 1, state: list | None = None,
+                 origin: int = 0, timeout: float = 600.0, keep: bool = False, watchdog: int = 1 << 20,
+                 verify: str = "step", say=warnings.warn):
         if verify not in VERIFY:
             raise ValueError(f"verify is {verify!r}, not one of {', '.join(VERIFY)}")
         self.backend, self.network, self.config, self.seed, self.timeout, self._keep = backend, network, config, seed, timeout, keep
@@ -154,12 +159,14 @@ class Device:
         return control.stop(self.backend)
 
     def recover(self, force: bool = False) -> list:
-        """Make the engine ready for the next run: gradcore.control.recover, and write again every program whose CRC in DRAM differs. Returns what had
-        to be done, as texts. The state in DRAM may be half updated: `load` or `restore` it. Raises EngineHung, IntegrityError."""
+        """Make the engine ready for the next run: gradcore.control.recover, and write again every program whose CRC
+        in DRAM differs. Returns what had to be done, as texts. The state in DRAM may be half updated: `load` or
+        `restore` it. Raises EngineHung, IntegrityError."""
         return control.recover(self.backend, force, self.late) + (self.mend() if self.verify != "never" else [])
 
     def mend(self, *places) -> list:
-        """Compare the CRC of programs (default: all) in DRAM and write those again that differ; returns a text for each."""
+        """Compare the CRC of programs (default: all) in DRAM and write those again that differ; returns a text for
+        each."""
         found = []
         for piece in (self._pieces[place] for place in places or self._pieces):
             if not piece.intact(self.backend):
@@ -170,13 +177,16 @@ class Device:
     # Weights
 
     def load(self, state: list):
-        """Write weights, biases and momenta (as `weights` returns them), read back and compared. Raises IntegrityError."""
+        """Write weights, biases and momenta (as `weights` returns them), read back and compared. Raises
+        IntegrityError."""
         self.restore([self._piece(tensor, data) for tensor, data in self.compiled.pack_state(state)])
 
     def weights(self, check: bool = False) -> list:
-        """Per layer a dict of weight, bias, momentum, bias_momentum (int64). `check`: everything is read twice; raises IntegrityError."""
+        """Per layer a dict of weight, bias, momentum, bias_momentum (int64). `check`: everything is read twice;
+        raises IntegrityError."""
         if check:
-            return self.compiled.unpack_state(lambda tensor: read_twice(self.backend, tensor.name, self._base + tensor.addr, tensor.layout.size))
+            return self.compiled.unpack_state(
+                lambda tensor: read_twice(self.backend, tensor.name, self._base + tensor.addr, tensor.layout.size))
         return self.compiled.unpack_state(self.tensor)
 
     def save(self) -> list:
@@ -196,7 +206,8 @@ class Device:
     # Training and inference
 
     def step(self, x, labels, iteration: int) -> int:
-        """One training iteration on integers `x` (N, C, H, W), labels (N,), N up to the minibatch; returns the integer LOSS."""
+        """One training iteration on integers `x` (N, C, H, W), labels (N,), N up to the minibatch; returns the
+        integer LOSS."""
         x = self._checked(x)
         compiled = self._for(len(x))
         self.backend.mem_write(self._images, compiled.pack_images(x))
@@ -204,7 +215,8 @@ class Device:
         return self.run(compiled, "train", self._images, self._targets, iteration)
 
     def upload(self, x, labels) -> list:
-        """Place whole minibatches in DRAM once; returns their addresses (images, targets) for `run`. A rest that fills none is left out."""
+        """Place whole minibatches in DRAM once; returns their addresses (images, targets) for `run`. A rest that
+        fills none is left out."""
         x, size, places = self._checked(x), self.compiled.images, []
         for at in range(0, len(x) - size + 1, size):
             place = []
@@ -228,8 +240,9 @@ class Device:
         return np.concatenate(result)
 
     def run(self, compiled: CompiledNetwork, name: str, images: int, targets: int, iteration: int) -> int:
-        """Run program `name` ("train" or "infer") on the minibatch at these addresses; returns the integer LOSS. Raises EngineError and its kinds in
-        gradcore.control, IntegrityError; after an error the state in DRAM may be half updated."""
+        """Run program `name` ("train" or "infer") on the minibatch at these addresses; returns the integer LOSS.
+        Raises EngineError and its kinds in gradcore.control, IntegrityError; after an error the state in DRAM may be
+        half updated."""
         place = compiled.images, name
         address, program = self._programs[place]
         control.require_quiet(self.backend)
@@ -248,7 +261,8 @@ class Device:
             code, index, address = control.error_registers(self.backend)
             where = f" (address {address:#x})" if code in reg.WITH_ADDRESS else ""
             owes = "; the memory owes answers: recover() before the next run" if status & reg.BUS_OPEN else ""
-            raise EngineError(f"{reg.ERRORS.get(code, f'error {code}')} at {program.describe(index)}{where}{owes}", code, index, address)
+            raise EngineError(f"{reg.ERRORS.get(code, f'error {code}')} at {program.describe(index)}{where}{owes}",
+                              code, index, address)
         if self.verify == "step" and (changed := self.mend(place)):
             raise IntegrityError(f"while it ran {changed[0]}")
         self.grad_overflow |= bool(status & reg.GRAD_OVERFLOW)
@@ -290,8 +304,9 @@ class Device:
             place = compiled.images, program.name
             address = self._allocate(program.binary.size)
             self._programs[place] = address, program
-            self._pieces[place] = Piece.of(f"program {program.name} of {compiled.images} images", address, program.binary)
-            self.backend.mem_write(address, program.binary)
+            piece = Piece.of(f"program {program.name} of {compiled.images} images", address, program.binary)
+            self._pieces[place] = piece
+            self.backend.mem_write(address, piece.data)
 
     def _arm(self):
         """Registers that keep their values until a reset."""
@@ -311,8 +326,8 @@ class Device:
         return address
 
     def _open_windows(self):
-        """What belongs to the network may be read and written, programs and minibatches only read. Written only if they differ: the engine clears its
-        buffers after a change."""
+        """What belongs to the network may be read and written, programs and minibatches only read. Written only if
+        they differ: the engine clears its buffers after a change."""
         spans = (self._base, self._base + self._room, reg.READ | reg.WRITE), (self._base + self._room, self._free, reg.READ)
         wanted = reg.window(0, *spans[0]) | reg.window(1, *spans[1])
         if all(self.backend.read32(offset) == value for offset, value in wanted.items()):
@@ -322,7 +337,8 @@ class Device:
         control.require_quiet(self.backend)
         kept = [offset for offset, value in wanted.items() if self.backend.read32(offset) != value]
         if kept:
-            raise EngineError(f"the engine does not take the windows of this network, first at {kept[0]:#x}: are they locked (LOCK)?")
+            raise EngineError(f"the engine does not take the windows of this network, first at {kept[0]:#x}: are they "
+                              "locked (LOCK)?")
 
     def _check_engine(self):
         if self.backend.read32(reg.ID) != reg.ID_VALUE:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is what the host wrote into the engine's memory still there? CRC-32 of everything placed, compared with what is read back."""
+"""Is what the host wrote into the engine's memory still there? CRC-32 of everything placed, compared with what is
+read back."""
 
 import zlib
 from dataclasses import dataclass
@@ -37,14 +38,17 @@ class Piece:
         return crc(backend.mem_read(self.address, len(self.data))) == self.sum
 
     def write(self, backend, tries: int = 2):
-        """Write the bytes and read them back. Raises IntegrityError when they have changed in the host or do not arrive in `tries` times."""
+        """Write the bytes and read them back. Raises IntegrityError when they have changed in the host or do not
+        arrive in `tries` times."""
         if crc(self.data) != self.sum:
             raise IntegrityError(f"{self.name}: the host's copy has changed")
         for _ in range(tries):
             backend.mem_write(self.address, self.data)
             if self.intact(backend):
                 return
-        raise IntegrityError(f"{self.name}: memory at {self.address:#x} does not keep the {len(self.data)} bytes written to it", address=self.address)
+        raise IntegrityError(
+            f"{self.name}: memory at {self.address:#x} does not keep the {len(self.data)} bytes written to it",
+            address=self.address)
 
 
 def read_twice(backend, name: str, address: int, size: int) -> np.ndarray:

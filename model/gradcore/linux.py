@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Boards under Linux as back ends: an engine behind UIO (a system on chip) or behind AMD's XDMA driver (PCI Express).
 
-Both map the engine's 4 KiB of registers and wait for its interrupt in a file. UIO maps the memory, too; XDMA has files for it, one each way.
-Needs the rights to open the device's files; nothing else on the host may use the memory. A device belongs to one process at a time: the file of its
-registers is locked (flock) as long as the back end is open, which the kernel ends with the process. Not yet run on a board: the tests put files
-and pipes in their place.
+Both map the engine's 4 KiB of registers and wait for its interrupt in a file. UIO maps the memory, too; XDMA has files
+for it, one each way. Needs the rights to open the device's files; nothing else on the host may use the memory. A device
+belongs to one process at a time: the file of its registers is locked (flock) as long as the back end is open, which the
+kernel ends with the process. Not yet run on a board: the tests put files and pipes in their place.
 """
 
 import atexit
@@ -67,9 +67,11 @@ def _holder(file: int) -> str:
 
 
 class LinuxBackend:
-    """The five calls on mapped registers and an event file. A subclass gives the memory; `origin` is its first address as the engine sees it.
+    """The five calls on mapped registers and an event file. A subclass gives the memory; `origin` is its first address
+    as the engine sees it.
 
-    Closed at the end of Python at the latest; a program that it has started and that still runs is stopped then."""
+    Closed at the end of Python at the latest; a program that it has started and that still runs is stopped then.
+    """
 
     origin = 0
 
@@ -99,7 +101,8 @@ class LinuxBackend:
         self._registers[offset // 4] = int(value) & 0xFFFFFFFF
 
     def wait_irq(self, timeout: float = 600.0) -> bool:
-        """Sleep until the interrupt; looks at the registers once a second, too, in case the event was somebody else's."""
+        """Sleep until the interrupt; looks at the registers once a second, too, in case the event was somebody
+        else's."""
         end = time.monotonic() + timeout
         while not self.read32(reg.IRQ_STATUS) & self.read32(reg.IRQ_ENABLE):
             left = end - time.monotonic()
@@ -178,7 +181,8 @@ class UioBackend(LinuxBackend):
 
 
 class XdmaBackend(LinuxBackend):
-    """`/dev/xdmaN_user`, `_events_0`, `_h2c_0`, `_c2h_0` of AMD's XDMA driver; `size` bytes of card memory from address 0 on."""
+    """`/dev/xdmaN_user`, `_events_0`, `_h2c_0`, `_c2h_0` of AMD's XDMA driver; `size` bytes of card memory from
+    address 0 on."""
 
     name = "xdma"
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training that goes on after an engine error: back to the state after a good minibatch, and again from there, with the same bits.
+"""Training that goes on after an engine error: back to the state after a good minibatch, and again from there, with the
+same bits.
 
 SEED follows from an iteration's number, so a repeated iteration gives the same weights, whatever ran in between.
 """
@@ -14,8 +15,8 @@ _UNFINISHED = EngineError("interrupted")
 
 @dataclass(frozen=True)
 class Recovered:
-    """What a `Trainer` tells when the kept state is back in the memory: the error, during what it came, how many iterations are to be repeated,
-    and what else had to be done."""
+    """What a `Trainer` tells when the kept state is back in the memory: the error, during what it came, how many
+    iterations are to be repeated, and what else had to be done."""
 
     error: EngineError
     what: str
@@ -28,14 +29,16 @@ class Recovered:
 
 
 class Trainer:
-    """Trains with a `Device` and survives its errors: `trainer.step(x, labels, iteration)` for one iteration after the other.
+    """Trains with a `Device` and survives its errors: `trainer.step(x, labels, iteration)` for one iteration after the
+    other.
 
-    The state is kept after every `keep_every` good iterations. After an error the engine is recovered, the kept state written back, the iterations
-    since then are repeated, the state being kept after each of them, and the failed one is tried again. After `attempts` errors without a good
-    iteration in between the last one is raised. `say` is called with a `Recovered` each time; `recoveries` counts them.
+    The state is kept after every `keep_every` good iterations. After an error the engine is recovered, the kept state
+    written back, the iterations since then are repeated, the state being kept after each of them, and the failed one is
+    tried again. After `attempts` errors without a good iteration in between the last one is raised. `say` is called
+    with a `Recovered` each time; `recoveries` counts them.
 
-    EngineBusy and EngineHung are raised at once: somebody must act first. After any exception, also Ctrl-C, the next call goes back before it does
-    anything else. `x` and `labels` must not change for `keep_every` iterations.
+    EngineBusy and EngineHung are raised at once: somebody must act first. After any exception, also Ctrl-C, the next
+    call goes back before it does anything else. `x` and `labels` must not change for `keep_every` iterations.
     """
 
     def __init__(self, device, keep_every: int = 1, attempts: int = 3, say=lambda event: None):
@@ -60,7 +63,8 @@ class Trainer:
     def kept(self) -> tuple:
         """(good iterations since then, the state that the host keeps), without a word to the engine."""
         pieces = {piece.address: piece.data for piece in self._kept}
-        return len(self._since), self.device.compiled.unpack_state(lambda tensor: pieces[self.device.base + tensor.addr])
+        compiled, base = self.device.compiled, self.device.base
+        return len(self._since), compiled.unpack_state(lambda tensor: pieces[base + tensor.addr])
 
     def load(self, state: list):
         """Another state, as `weights` returns it."""
@@ -120,7 +124,9 @@ class Trainer:
             x, labels, iteration, before = self._since[0]
             loss = self.device.step(x, labels, iteration)
             if loss != before:
-                raise IntegrityError(f"LOSS of minibatch {iteration} was {before}, repeated it is {loss}: one of the two was wrong without an error")
+                raise IntegrityError(
+                    f"LOSS of minibatch {iteration} was {before}, repeated it is {loss}: one of the two was wrong "
+                    "without an error")
             self._prove(len(x))
             self._keep(self._since[1:])
             self._failures = 0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network being trained somewhere: on a simulated engine, on the machine model, or by the reference trainer itself."""
+"""A network being trained somewhere: on a simulated engine, on the machine model, or by the reference trainer
+itself."""
 
 from gradcore.compiler import check_reductions, compile_network
 from gradcore.driver import Device, EngineError, MachineBackend
@@ -52,7 +53,8 @@ class ReferenceSession:
 
 
 class EngineSession:
-    """A `Device` on some back end, with a `Trainer` that goes on after engine errors and says so. Counters are those of the last program."""
+    """A `Device` on some back end, with a `Trainer` that goes on after engine errors and says so. Counters are those
+    of the last program."""
 
     def __init__(self, backend, network, config, seed, engine_sha256=None, say=print):
         self.name, self.config, self.engine_sha256 = backend.name, config, engine_sha256
@@ -71,7 +73,8 @@ class EngineSession:
         return self.trainer.recoveries
 
     def step(self, x, labels, iteration):
-        """Train on integers `x` (N, C, H, W); returns the integer LOSS. Raises EngineError when several attempts have failed."""
+        """Train on integers `x` (N, C, H, W); returns the integer LOSS. Raises EngineError when several attempts
+        have failed."""
         self.device.grad_overflow = False
         try:
             return self.trainer.step(x, labels, iteration)
@@ -100,8 +103,8 @@ class EngineSession:
 
 
 def open_session(backend, network, config, seed, memory=Memory(), say=print):
-    """Session of a back end name: one of `BACKENDS`, uio:N, xdma:N. Raises CompileError when the network does not fit the engine,
-    DeviceError when there is no such device."""
+    """Session of a back end name: one of `BACKENDS`, uio:N, xdma:N. Raises CompileError when the network does not
+    fit the engine, DeviceError when there is no such device."""
     if backend == "reference":
         check_reductions(network, config)
         return ReferenceSession(network, seed, config.acc_width)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files and pipes in the place of a board's device files, with the instruction-level model as the engine behind them."""
+"""Files and pipes in the place of a board's device files, with the instruction-level model as the engine behind
+them."""
 
 import mmap
 import os
@@ -17,7 +18,8 @@ COPIED = (reg.PROG_BASE, reg.PROG_BASE + 4, reg.SEED, *(base + part for base in 
 
 
 class StandIn(threading.Thread):
-    """Watches CTRL in the file of the registers, runs programs in `dram`, whose index is the engine's address, and raises events in the pipe."""
+    """Watches CTRL in the file of the registers, runs programs in `dram`, whose index is the engine's address, and
+    raises events in the pipe."""
 
     def __init__(self, config, registers, dram, events):
         super().__init__(daemon=True)
@@ -51,7 +53,8 @@ class StandIn(threading.Thread):
 
 
 def _ordered(backend):
-    """A register of the engine acts before the next read, a file does not: wait until a start has been taken. Ones clear IRQ_STATUS."""
+    """A register of the engine acts before the next read, a file does not: wait until a start has been taken. Ones
+    clear IRQ_STATUS."""
     write32 = backend.write32
 
     def write_and_wait(offset, value):
@@ -76,7 +79,8 @@ def uio(config, folder, size):
 
 
 def arming(backend):
-    """The same UIO back end; what it writes to let interrupts through goes behind the registers: a device has no place where it goes, a file does."""
+    """The same UIO back end; what it writes to let interrupts through goes behind the registers: a device has no
+    place where it goes, a file does."""
     arm = backend._arm
 
     def arm_behind_the_registers():

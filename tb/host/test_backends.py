@@ -136,7 +136,7 @@ def test_refuses_another_engine(backend):
 
 
 def test_a_hang_is_told_with_what_each_engine_does():
-    session = EngineSession(simulation(latency=1 << 20), NETWORKS["conv"], CONFIG, 1)
+    session = EngineSession(simulation(latency=1 << 15), NETWORKS["conv"], CONFIG, 1)
     session.device.timeout = 0.01
     with pytest.raises(EngineError, match="minibatch 7: .*did not end.*load idle, wload idle, compute idle"):
         session.step(np.zeros((5, 2, 8, 8), int), np.zeros(5, int), 7)

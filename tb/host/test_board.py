@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A board's device belongs to one process, is freed with it, and is left without a running program; files and pipes are in its place."""
+"""A board's device belongs to one process, is freed with it, and is left without a running program; files and pipes
+are in its place."""
 
 import os
 import signal
@@ -33,7 +34,8 @@ def board(request, tmp_path):
     engine, backend = {"uio": stand_in.uio, "xdma": stand_in.xdma}[request.param](ENGINES["sim"], tmp_path, SIZE)
     backend.close()
     engine.close()
-    events = os.open(tmp_path / ("events" if request.param == "uio" else "xdma7_events_0"), os.O_RDWR)     # so that opening to read does not wait
+    pipe = "events" if request.param == "uio" else "xdma7_events_0"
+    events = os.open(tmp_path / pipe, os.O_RDWR)        # so that opening to read does not wait
     yield request.param, tmp_path
     os.close(events)
 
@@ -46,7 +48,8 @@ def opened(kind, folder):
 @pytest.mark.parametrize("kill", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda kill: kill.name)
 def test_one_process_at_a_time(board, kill):
     kind, folder = board
-    holder = subprocess.Popen([sys.executable, "-c", HOLD.format(**OPEN), kind, folder], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    holder = subprocess.Popen([sys.executable, "-c", HOLD.format(**OPEN), kind, folder], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True,
                               env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
     try:
         assert holder.stdout.readline() == "open\n"
@@ -126,6 +129,7 @@ def test_doctor_refuses(monkeypatch, capsys):
     left = Left()
     left.registers[reg.ID] = 0xDEAD
     monkeypatch.setattr(doctor, "open_device", lambda name: left)
-    assert cli.run(["doctor", "--device", "uio:3", "--stop"]) == cli.MISMATCH and "no gradcore engine: ID is 0x0000dead" in capsys.readouterr().out
+    assert cli.run(["doctor", "--device", "uio:3", "--stop"]) == cli.MISMATCH
+    assert "no gradcore engine: ID is 0x0000dead" in capsys.readouterr().out
     assert left.registers[reg.STATUS] == reg.BUSY
     assert cli.run(["doctor", "--stop"]) == cli.USER and "name the --device" in capsys.readouterr().err

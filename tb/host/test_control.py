@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starting, waiting, stopping: a busy engine is refused, no wait ends with a running engine, an old DONE is nobody's result."""
+"""Starting, waiting, stopping: a busy engine is refused, no wait ends with a running engine, an old DONE is nobody's
+result."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from gradcore import control
 from gradcore import registers as reg
-from gradcore.control import EngineBusy, EngineError, EngineReset, EngineTimeout
+from gradcore.control import EngineBusy, EngineError, EngineHung, EngineReset, EngineTimeout
 from gradcore.driver import Device, MachineBackend
 from gradcore.network import Conv, Dense, Network
 from gradcore.reference import ReferenceTrainer
@@ -21,7 +24,8 @@ class Bench:
 
     def __init__(self, name="sim", **options):
         self.backend = simulation(name, seed=3)
-        self.device, self.trainer = Device(self.backend, NETWORK, ENGINES[name], 1, **options), ReferenceTrainer(NETWORK, 1)
+        self.device = Device(self.backend, NETWORK, ENGINES[name], 1, **options)
+        self.trainer = ReferenceTrainer(NETWORK, 1)
         self.rng = np.random.default_rng(4)
 
     def minibatch(self):
@@ -46,7 +50,8 @@ def quiet(backend):
     """Nothing runs and nothing comes any more."""
     before = backend.traffic
     backend.run(2000)
-    return not backend.read32(reg.STATUS) & (reg.BUSY | reg.BUS_OPEN) and backend.outstanding == 0 and backend.traffic == before
+    ended = not backend.read32(reg.STATUS) & (reg.BUSY | reg.BUS_OPEN)
+    return ended and backend.outstanding == 0 and backend.traffic == before
 
 
 def test_a_time_out_stops_the_engine_and_the_retry_is_right(bench):
@@ -55,12 +60,40 @@ def test_a_time_out_stops_the_engine_and_the_retry_is_right(bench):
     for iteration, part in enumerate((0.02, 0.2, 0.4, 0.6), 1):
         saved = bench.device.save()
         bench.device.timeout = part * cycles / bench.backend.cycles_per_second
-        with pytest.raises(EngineTimeout, match="did not end in .* s, .*stopped, the engine is quiet .failed, code 6 .stopped by the host. at instr") as caught:
+        text = "did not end in .* s, .*stopped, the engine is quiet .failed, code 6 .stopped by the host. at instr"
+        with pytest.raises(EngineTimeout, match=text) as caught:
             bench.device.step(*bench.minibatch(), iteration)
         assert caught.value.code == 6 and quiet(bench.backend)
         bench.device.timeout = seconds
         bench.device.restore(saved)
         bench.good_step(iteration)
+
+
+@pytest.mark.parametrize("way", ["revive", "force"])
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_time_out_on_a_dead_memory_refuses_until_somebody_acts(name, way):
+    bench = Bench(name, watchdog=5000)
+    bench.good_step(0)
+    saved, bench.device.timeout, bench.device.late = bench.device.save(), 0.01, 0.02
+    bench.backend.fault("read", 3, "silent")
+    text = "0.01 s.*stopped, but the engine is NOT quiet .failed, memory owes answers, code 6.*before recover"
+    with pytest.raises(EngineTimeout, match=text) as caught:
+        bench.device.step(*bench.minibatch(), 1)
+    assert caught.value.code == 6
+    for refused in (lambda: bench.device.step(*bench.minibatch(), 1), bench.device.recover,
+                    lambda: Device(bench.backend, NETWORK, ENGINES[name])):
+        with pytest.raises(EngineHung, match="owes answers .*code 6.*repair it, then recover..; or reset it"):
+            refused()
+    if way == "revive":
+        bench.backend.revive()
+        assert bench.device.recover() == ["late answers of the memory have come"]
+    else:
+        bench.backend.forget()
+        assert bench.device.recover(force=True) == ["forgot the answers that the memory owes"]
+    bench.device.timeout = 10.0
+    bench.device.restore(saved)
+    bench.good_step(1)
+    bench.device.close()
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, OSError])
@@ -99,7 +132,7 @@ def test_a_busy_engine_is_refused_until_it_is_stopped():
         Device(bench.backend, NETWORK, ENGINES["sim"], 1, origin=1 << 20)
     assert bench.device.stop() & reg.FAILED and quiet(bench.backend)
     second = Device(bench.backend, NETWORK, ENGINES["sim"], 1, origin=1 << 20)
-    second.restore([piece.__class__.of(piece.name, piece.address + second.base - bench.device.base, piece.data) for piece in saved])
+    second.restore([replace(piece, address=piece.address + second.base - bench.device.base) for piece in saved])
     bench.device = second
     bench.good_step(1)
     left_running(bench)
@@ -110,13 +143,13 @@ def test_close_stops_what_runs(bench):
     left_running(bench)
     closed, bench.backend.close = bench.backend.close, lambda: None
     bench.device.close()
-    assert bench.backend.read32(reg.STATUS) & reg.FAILED and bench.backend.read32(reg.ERROR) & 0xFF == 6 and quiet(bench.backend)
+    assert control.error_registers(bench.backend)[0] == 6 and quiet(bench.backend)
     closed()
 
 
 def test_a_start_that_is_ignored_is_not_taken_for_done(bench):
     write32 = bench.backend.write32
-    bench.backend.write32 = lambda offset, value: None if offset == reg.CTRL and value == reg.START else write32(offset, value)
+    bench.backend.write32 = lambda offset, value: None if (offset, value) == (reg.CTRL, 1) else write32(offset, value)
     assert bench.backend.read32(reg.STATUS) == reg.DONE
     with pytest.raises(EngineError, match="ignored the start"):
         bench.device.step(*bench.minibatch(), 1)
@@ -170,9 +203,10 @@ def test_the_model_has_the_errors_and_registers_of_the_engine():
     backend = MachineBackend(ENGINES["sim"])
     device = Device(backend, NETWORK, ENGINES["sim"])
     device.step(*minibatch(np.random.default_rng(1), NETWORK, 4), 0)
-    assert backend.read32(reg.IRQ_STATUS) == reg.IRQ_DONE and control.stop(backend) == reg.DONE and device.recover() == []
+    assert backend.read32(reg.IRQ_STATUS) == reg.IRQ_DONE and control.stop(backend) == reg.DONE
+    assert device.recover() == []
     assert backend.read32(reg.IRQ_STATUS) == 0
     backend.write32(reg.BASE[2], 0x1008)
     backend.write32(reg.CTRL, reg.START)
     assert backend.read32(reg.STATUS) == reg.FAILED and control.error_registers(backend) == (9, 0, 0x1008)
-    assert control.state_text(backend).startswith("failed, code 9 (PROG_BASE or BASE is no multiple of the beat) at instruction 0")
+    assert control.state_text(backend) == f"failed, code 9 ({reg.ERRORS[9]}) at instruction 0"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Python that is killed while it builds or simulates leaves no process behind, and nothing that the next build trips over."""
+"""A Python that is killed while it builds or simulates leaves no process behind, and nothing that the next build
+trips over."""
 
 import os
 import signal
@@ -33,7 +34,8 @@ from tb.support.sim import ENGINES, simulation
 from gradcore.session import EngineSession
 from gradcore.network import Dense, Network
 import numpy as np
-session = EngineSession(simulation(latency=1 << 17), Network("n", (3, 2, 2), (Dense(3),), minibatch=4), ENGINES["sim"], 1)
+network = Network("n", (3, 2, 2), (Dense(3),), minibatch=4)
+session = EngineSession(simulation(latency=1 << 17), network, ENGINES["sim"], 1)
 print("training", flush=True)
 session.device.timeout = 1e6
 session.step(np.zeros((4, 3, 2, 2), int), np.zeros(4, int), 0)
@@ -45,7 +47,8 @@ def processes(mark: str) -> list:
     found = []
     for place in Path("/proc").glob("[0-9]*"):
         try:
-            if mark.encode() in (place / "environ").read_bytes() and (place / "stat").read_text().rpartition(")")[2].split()[0] != "Z":
+            state = (place / "stat").read_text().rpartition(")")[2].split()[0]
+            if mark.encode() in (place / "environ").read_bytes() and state != "Z":
                 found.append(int(place.name))
         except OSError:
             pass
@@ -62,7 +65,8 @@ def until(condition, seconds=20.0):
 
 def started(code, *arguments, mark, **environment):
     path = os.pathsep.join(sys.path)
-    return subprocess.Popen([sys.executable, "-c", code, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    return subprocess.Popen([sys.executable, "-c", code, *map(str, arguments)], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True,
                             env=os.environ | {"PYTHONPATH": path, "GRADCORE_MARK": mark} | environment)
 
 
@@ -84,7 +88,8 @@ def test_a_killed_build(kill, tmp_path):
     may_end.touch()
     second = started(BUILD, tool, tmp_path / "sim", mark=mark, GRADCORE_MAY_END=str(may_end))
     library = Path(second.communicate(timeout=60)[0].strip())
-    assert library.read_text() == "whole" and sorted(path.name for path in library.parent.iterdir()) == ["build.log", "engine.so", "lock"]
+    assert library.read_text() == "whole"
+    assert sorted(path.name for path in library.parent.iterdir()) == ["build.log", "engine.so", "lock"]
 
 
 @pytest.mark.parametrize("kill", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda kill: kill.name)

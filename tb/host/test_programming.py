@@ -35,7 +35,7 @@ def test_python():
     exec(compile(code("python"), GUIDE, "exec"), names)
     trainer = ReferenceTrainer(names["network"], 1)
     assert names["losses"] == [trainer.step(x, labels, i) for i, (x, labels) in enumerate(zip(names["x"], names["labels"]))]
-    assert [error.code for error in names["errors"]] == [34]
+    assert [event.error.code for event in names["errors"]] == [34]
     for own, reference in zip(names["weights"], trainer.weights()):
         assert all((own[key] == reference[key]).all() for key in own)
     causes = [value for name, value in names["counters"].items() if re.fullmatch(r"load\.\w+", name)]

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trainer that survives errors: same bits as without them, everything said, and an end when nothing helps. Programs and weights by CRC."""
+"""The trainer that survives errors: same bits as without them, everything said, and an end when nothing helps.
+Programs and weights by CRC."""
 
 import numpy as np
 import pytest
 
 from gradcore import registers as reg
+from gradcore import run
 from gradcore.control import EngineError, EngineHung
+from gradcore.data import Dataset
 from gradcore.driver import VERIFY, Device, MachineBackend
 from gradcore.integrity import IntegrityError
 from gradcore.isa import BYTES, FIELDS, Opcode
@@ -14,7 +17,7 @@ from gradcore.recovery import Trainer
 from gradcore.reference import ReferenceTrainer
 from gradcore.session import EngineSession
 from tb.compiler.networks import minibatch
-from tb.support.sim import ENGINES
+from tb.support.sim import ENGINES, simulation
 
 CONFIG = ENGINES["sim"]
 NETWORK = Network("recovery", (3, 2, 2), (Dense(6, relu=True), Dense(3)), minibatch=4)
@@ -66,7 +69,7 @@ class Bench:
 
 
 def same(ours, theirs):
-    return all((mine[key] == reference[key]).all() for mine, reference in zip(ours, theirs, strict=True) for key in reference)
+    return all((mine[key] == other[key]).all() for mine, other in zip(ours, theirs, strict=True) for key in other)
 
 
 @pytest.mark.parametrize("keep_every", [1, 2, 5])
@@ -77,7 +80,7 @@ def test_errors_change_no_bit(keep_every, bad):
     assert bench.equal() and len(bench.events) == bench.trainer.recoveries > 0
     assert all(event.error.code == 34 and event.repeat < keep_every for event in bench.events)
     text = str(bench.events[0])
-    assert text.startswith("minibatch ") and "error response to a write (SLVERR) at instruction 3" in text and text.endswith("; going on")
+    assert text.startswith("minibatch ") and "a write (SLVERR) at instruction 3" in text and text.endswith("; going on")
 
 
 def test_it_gives_up_with_the_last_error_and_can_still_be_used():
@@ -121,7 +124,7 @@ def test_a_repeat_that_differs_is_no_silent_difference():
     bench.steps(2)
     (x, labels, iteration, loss), last = bench.trainer._since
     bench.trainer._since = [(x, labels, iteration, loss + 1), last]
-    with pytest.raises(IntegrityError, match=f"LOSS of minibatch 0 was {loss + 1}, repeated it is {loss}: one of the two"):
+    with pytest.raises(IntegrityError, match=f"LOSS of minibatch 0 was {loss + 1}, repeated it is {loss}: one of"):
         bench.steps(1)
 
 
@@ -132,7 +135,8 @@ def test_outputs_and_sessions_recover_too():
     for iteration in range(2):
         assert session.step(x, labels, iteration) == reference.step(x, labels, iteration)
     assert (session.outputs(x) == reference.forward(x)).all() and same(session.weights(), reference.weights())
-    assert session.recoveries == 2 and [text.split(":")[:2] for text in said] == [["recovered", " minibatch 1"], ["recovered", " inference"]]
+    assert session.recoveries == 2 == len(said)
+    assert said[0].startswith("recovered: minibatch 1: ") and said[1].startswith("recovered: inference: ")
 
 
 class Open(Faulty):
@@ -152,10 +156,11 @@ class Open(Faulty):
 
 def test_a_hung_engine_needs_somebody():
     device = Device(Open(), NETWORK, CONFIG, 5)
-    trainer, reference, (x, labels) = Trainer(device), ReferenceTrainer(NETWORK, 5), minibatch(np.random.default_rng(3), NETWORK, 4)
+    trainer, reference = Trainer(device), ReferenceTrainer(NETWORK, 5)
+    x, labels = minibatch(np.random.default_rng(3), NETWORK, 4)
     assert trainer.step(x, labels, 0) == reference.step(x, labels, 0)
     for _ in range(2):
-        with pytest.raises(EngineHung, match="owes answers.*repair or reset the memory, then recover"):
+        with pytest.raises(EngineHung, match="owes answers.*repair it, then recover"):
             trainer.step(x, labels, 1)
     with pytest.raises(EngineHung):
         device.step(x, labels, 1)
@@ -172,7 +177,9 @@ def test_a_program_that_has_changed_before_a_run(verify):
     bench.flip("infer")
     if verify != "never":
         bench.steps(1, images=4)
-        assert bench.equal() and bench.said == [f"program train of 4 images had changed in memory at {bench.device._programs[4, 'train'][0]:#x}: written again"]
+        address, _ = bench.device._programs[4, "train"]
+        assert bench.said == [f"program train of 4 images had changed in memory at {address:#x}: written again"]
+        assert bench.equal()
         bench.device.outputs(np.zeros((1, 3, 2, 2), int))
         assert len(bench.said) == 2
     else:
@@ -195,7 +202,8 @@ def test_a_program_that_changes_during_a_run(verify, keep_every):
 
     bench.backend._run = changed
     bench.steps(3, images=4)
-    assert bench.equal() and [type(event.error) for event in bench.events] == [IntegrityError] and "had changed in memory" in str(bench.events[0])
+    assert bench.equal() and [type(event.error) for event in bench.events] == [IntegrityError]
+    assert "had changed in memory" in str(bench.events[0])
 
 
 def test_after_an_error_every_program_is_compared():
@@ -241,3 +249,23 @@ def test_refuses_nonsense():
     for wrong in ({"keep_every": 0}, {"attempts": 0}):
         with pytest.raises(ValueError, match="at least 1"):
             Bench(**wrong)
+
+
+def test_a_training_run_goes_on_and_says_so():
+    """`gradcore train` uses a session: an error response in the second minibatch changes no word of the run."""
+    rng, said, backend = np.random.default_rng(7), [], simulation()
+    train, test = rng.random((12, 3, 2, 2)), rng.random((5, 3, 2, 2))
+    data = Dataset(train, rng.integers(0, 3, 12), test, rng.integers(0, 3, 5), "random")
+    session = EngineSession(backend, NETWORK, CONFIG, 1, say=said.append)
+    step = session.step
+
+    def disturbed(x, labels, iteration):
+        if iteration == 1:
+            backend.fault("read", 9, 3)
+        return step(x, labels, iteration)
+
+    session.step = disturbed
+    found, _, _ = run.train(NETWORK, data, session, run.Options(epochs=1))
+    assert found["weights_equal"] and found["losses_compared"] == 3 and session.recoveries == 1
+    assert len(said) == 1 and said[0].startswith("recovered: minibatch 1: error response to a read (DECERR) at ")
+    session.close()

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults at random moments of training on a simulated engine, and what must become of each: its code, and afterwards the bits of the undisturbed
-reference. `Campaign.run` does one; ci/faults runs many.
+"""Faults at random moments of training on a simulated engine, and what must become of each: its code, and afterwards
+the bits of the undisturbed reference. `Campaign.run` does one; ci/faults runs many.
 
-A fault is *injected* when it has struck a running program: the memory has given the error response or has left a burst unanswered, the driver's time-out
-has run out before the program's end, the stop, the reset or the writes came while the engine was busy, the bits in DRAM differ. It is *seen* when the driver
-told it with the right code (of a write to a locked register: STATUS.locked_write), *recovered* when LOSS and every word of weights and momenta equal
-the reference's afterwards. All else that happens is wrong.
+A fault is *injected* when it has struck a running program: the memory has given the error response or has left a burst
+unanswered, the driver's time-out has run out before the program's end, the stop, the reset or the writes came while the
+engine was busy, the bits in DRAM differ. It is *seen* when the driver told it with the right code (of a write to a
+locked register: STATUS.locked_write), *recovered* when LOSS and every word of weights and momenta equal the reference's
+afterwards. All else that happens is wrong.
 """
 
 import random
@@ -25,14 +26,17 @@ from gradcore.sim.build import build_engine
 from tb.support.sim import ENGINES
 
 NETWORK = Network("faults", (2, 5, 5), (Conv(4, 3, 1, pool=2), Dense(3)), minibatch=3, learning_rate=0.02)
-SIZE, WATCHDOG, LATE = 1 << 18, 1500, 0.03      # bytes of DRAM; cycles, more than any answer takes; seconds of 100 000 cycles
-FRESH = 60                                      # minibatches after which training begins anew, lest the weights saturate
-RACE = 200                                      # cycles: a stop that comes later than so many before the end may come too late
-RACE_BURSTS, FAR = 4, 1 << 40                   # bursts by which one program may have fewer than another; more than any program has
+SIZE = 1 << 18          # bytes of DRAM
+WATCHDOG = 1500         # cycles, more than any answer takes
+LATE = 0.03             # seconds of 100 000 cycles for which the driver waits for late answers
+FRESH = 60              # minibatches after which training begins anew, lest the weights saturate
+RACE = 200              # cycles: what comes later than so many before the end may come too late
+FEWER = 4               # bursts by which one run of a program may have fewer than another
+FAR = 1 << 40           # more bursts than any program has
 CLASSES = ("slverr", "decerr", "silent", "timeout", "stop", "reset", "writes", "program")
 ENDS = {1, 2, 3, 4, 5, 7, 8, 9, 10}             # codes with which a corrupted program may end
-LOCKED = (*(base + part for base in (reg.PROG_BASE, *reg.BASE) for part in (0, 4)), reg.SEED, reg.PROG_LENGTH, reg.WATCHDOG,
-          *range(reg.WINDOW, reg.WINDOW + 4 * reg.WINDOW_BYTES, 4))
+LOCKED = (*(base + part for base in (reg.PROG_BASE, *reg.BASE) for part in (0, 4)), reg.SEED, reg.PROG_LENGTH,
+          reg.WATCHDOG, *range(reg.WINDOW, reg.WINDOW + 4 * reg.WINDOW_BYTES, 4))
 
 
 class Wrong(Exception):
@@ -40,8 +44,9 @@ class Wrong(Exception):
 
 
 class Injector(SimBackend):
-    """A simulated engine. `plan`: (cycles, action), the action is called after so many cycles of waiting, unless the interrupt comes before;
-    `at_start`: called before the next start is written; `late`: the memory answers after so many cycles of waiting with bus_open."""
+    """A simulated engine. `plan`: (cycles, action), the action is called after so many cycles of waiting, unless the
+    interrupt comes before; `at_start`: called before the next start is written; `late`: the memory answers after so
+    many cycles of waiting with bus_open."""
 
     def __init__(self, name: str, memory: Memory):
         self.plan = self.at_start = self.late = None
@@ -91,8 +96,8 @@ class Campaign:
         self.name, self.seed, self.tally, self.iteration, self.events, self.said = name, seed, Counter(), 0, [], []
         rng = random.Random(f"{seed} {name}")
         stall = rng.choice([0, 0.2]) if name == "sim" else 0.2
-        memory = Memory(SIZE, ENGINES[name].mem_bytes, rng.randint(1, 40), stall=stall, seed=rng.randrange(1 << 30), jitter=int(100 * stall))
-        self.backend = Injector(name, memory)
+        self.backend = Injector(name, Memory(SIZE, ENGINES[name].mem_bytes, latency=rng.randint(1, 40), stall=stall,
+                                             seed=rng.randrange(1 << 30), jitter=int(100 * stall)))
         self.device = Device(self.backend, NETWORK, ENGINES[name], seed, watchdog=WATCHDOG, say=self.said.append)
         self.device.late = LATE
         self.trainer, self.reference = Trainer(self.device, say=self._event), ReferenceTrainer(NETWORK, seed)
@@ -111,7 +116,8 @@ class Campaign:
         self.device.close()
 
     def run(self, kind: str, number: int) -> bool:
-        """Fault `number` of class `kind`; was it injected? Raises Wrong, after which this simulation is of no more use."""
+        """Fault `number` of class `kind`; was it injected? Raises Wrong, after which this simulation is of no more
+        use."""
         rng = random.Random(f"{self.seed} {self.name} {kind} {number}")
         self.events.clear()
         self.said.clear()
@@ -120,10 +126,9 @@ class Campaign:
             judge = getattr(self, "_" + kind)(rng)
             self._step()
             struck = judge()
-        except Wrong as wrong:
-            raise Wrong(f"{kind} {number}: {wrong}; told: {[str(event) for event in self.events]} {self.said}") from wrong
         except Exception as error:
-            raise Wrong(f"{kind} {number}: {type(error).__name__}: {error}; told: {[str(event) for event in self.events]} {self.said}") from error
+            told = [*map(str, self.events), *self.said]
+            raise Wrong(f"{kind} {number}: {type(error).__name__}: {error}; told: {told}") from error
         self.tally[kind, "tried"] += 1
         self.tally[kind, "injected"] += struck
         self.tally[kind, "code " + self._code()] += struck
@@ -200,9 +205,10 @@ class Campaign:
         return self._response(rng, 3)
 
     def _silent(self, rng):
-        """No answer to a burst, or no request taken any more; then the memory answers late, is reset and the engine forced, or both are reset."""
-        kind, how, way = rng.choice(["read", "write"]), rng.choice(["silent", "deaf"]), rng.choice(["late", "force", "reset"])
-        self.backend.fault(kind, rng.randrange(self.bursts[kind] - RACE_BURSTS), how)
+        """No answer to a burst, or no request taken any more; then the memory answers late, is reset and the engine
+        forced, or both are reset."""
+        kind, how, way = (rng.choice(text.split()) for text in ("read write", "silent deaf", "late force reset"))
+        self.backend.fault(kind, rng.randrange(self.bursts[kind] - FEWER), how)
         if way == "late":
             self.backend.late = rng.randrange(int(LATE * 50_000))
 
@@ -216,8 +222,9 @@ class Campaign:
 
         def judge():
             self._told(code=5)
-            if way == "late" and (self.events[0].done != ("late answers of the memory have come",) or self.backend.late is not None):
-                raise Wrong(f"recovered by {self.events[0].done}")
+            done = self.events[0].done
+            if way == "late" and (self.backend.late is not None or done != ("late answers of the memory have come",)):
+                raise Wrong(f"recovered by {done}")
             return True
 
         return judge
@@ -294,7 +301,7 @@ class Campaign:
             if not found:
                 return False
             changed, status = found[0]
-            if not status & reg.BUSY:       # the program ended in between; the driver does not write WATCHDOG in each run
+            if not status & reg.BUSY:       # the program ended in between; the driver sets WATCHDOG only after a reset
                 self.backend.write32(reg.WATCHDOG, WATCHDOG)
                 return False
             if changed or not status & reg.LOCKED_WRITE:
@@ -304,7 +311,8 @@ class Campaign:
         return judge
 
     def _program(self, rng):
-        """Bits of the training program in DRAM change before the driver looks at it, between that and the start, or while it runs."""
+        """Bits of the training program in DRAM change before the driver looks at it, between that and the start, or
+        while it runs."""
         address, program = self.device._programs[NETWORK.minibatch, "train"]
         bits = rng.sample(range(8 * program.binary.size), rng.choice([1, 1, 1, 2, 4, 8]))
         when = rng.choice(["before", "start", "running"])
@@ -325,7 +333,7 @@ class Campaign:
             if not found:
                 self._untold()
                 return False
-            again = [text for text in (*self.said, *(str(event) for event in self.events)) if "had changed in memory" in text]
+            again = [text for text in (*self.said, *map(str, self.events)) if "had changed in memory" in text]
             if when == "before":
                 if self.events or len(self.said) != 1 or not again:
                     raise Wrong("not found before the run")

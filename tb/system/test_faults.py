@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Some faults of each class on each back end (ci/faults injects thousands), and that the campaign would notice a driver that does less."""
+"""Some faults of each class on each back end (ci/faults injects thousands), and that the campaign would notice a
+driver that does less."""
 
 import pytest
 
