@@ -117,7 +117,7 @@ module gc_control #(
         .s_index(index), .s_addr(error_addr), .s_overflow(s_overflow), .s_loss(s_loss), .s_counter(counter_data)
     );
     assign m_program_start = start;
-    assign m_scrub = s_reg_write && s_reg_addr == 12'h07c;      // TODO of the merge: the real command, and whoever waits for s_scrubbing
+    assign m_scrub = s_reg_write && s_reg_addr == 12'h010 && s_reg_wdata[3];    // stands for the command until it is merged
     wire scrubbing_unused = s_scrubbing;
     wire core_reset = rst || core_rst;
 
