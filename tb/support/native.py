@@ -15,7 +15,7 @@ from gradcore import registers as reg
 from tb.support.bench import cycles, start
 from tb.support.runner import parameter
 
-SCRUB = 0x7C        # until a change of windows does it
+SCRUB = 8           # CTRL
 VALIDS = ("m_rreq_valid", "m_wreq_valid", "m_wdat_valid", "irq", "sts_active")      # known in every cycle
 PAYLOADS = {"m_rreq_valid": ("m_rreq_addr", "m_rreq_len"), "m_wreq_valid": ("m_wreq_addr", "m_wreq_len"), "m_wdat_valid": ("m_wdat_strb", "m_wdat_last")}
 
@@ -113,7 +113,7 @@ class NativeEngine:
         values = reg.window(0, 0, self.PROGRAM, reg.READ | reg.WRITE) | reg.window(1, self.PROGRAM, self.SIZE, reg.READ)
         for offset, value in (values | reg.window(2, 0, 0, 0) | reg.window(3, 0, 0, 0)).items():
             await self.write(offset, value)
-        await self.write(SCRUB, 1)
+        await self.write(reg.CTRL, SCRUB)
         await cycles(self.dut, 20 + max(parameter(f"{name}_DEPTH") for name in ("ACT", "WGT", "GRAD", "GATE")))
 
     async def run(self, program: np.ndarray, seed: int = 0):

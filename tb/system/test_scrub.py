@@ -9,6 +9,7 @@ import pytest
 from cocotb.handle import Force, Release
 
 from gradcore import isa
+from gradcore import registers as reg
 from gradcore.isa import GATE_BUFFER, WU, Opcode, instruction
 from tb.support.bench import cycles, reset
 from tb.support.fuzz import serial
@@ -95,7 +96,7 @@ async def nothing_is_left_after_a_scrub(dut):
 async def takes_as_long_as_the_deepest_memory_needs_from_a_reset_of_the_memories_on(dut):
     engine = NativeEngine(dut)
     await engine.boot()
-    await engine.write(SCRUB, 1)
+    await engine.write(reg.CTRL, SCRUB)
     await cycles(dut, random.randrange(60))
     dut.core_rst.value = Force(1)       # a reset of the memories takes back what is on its way to them
     await cycles(dut, random.randint(1, 3))
