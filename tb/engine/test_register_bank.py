@@ -99,7 +99,7 @@ class Map:
         it starts and what it is told meanwhile."""
         dut, status, (done, failed) = self.dut, self.offset["IRQ_STATUS"], (events & 1, events >> 1)
         dut.s_done.value, dut.s_failed.value = done, failed
-        strobes = 15 if self.whole else random.choice((15, random.randrange(16)))
+        strobes = 15 if self.whole or offset == reg.LOCK else random.choice((15, random.randrange(16)))
         mask = sum(0xFF << 8 * n for n in range(4) if strobes >> n & 1)
         word = self.words.get(offset)
         pulses = {bits.name: (value & mask) >> bits.low & 1 for bits in word.bits if bits.kind == "pulse"} if word else {}
