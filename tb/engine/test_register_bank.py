@@ -99,7 +99,7 @@ class Map:
         it starts and what it is told meanwhile."""
         dut, status, (done, failed) = self.dut, self.offset["IRQ_STATUS"], (events & 1, events >> 1)
         dut.s_done.value, dut.s_failed.value = done, failed
-        strobes = 15 if self.whole or offset == reg.LOCK else random.choice((15, random.randrange(16)))
+        strobes = 15 if self.whole or offset in (reg.LOCK, reg.CTRL) else random.choice((15, random.randrange(16)))
         mask = sum(0xFF << 8 * n for n in range(4) if strobes >> n & 1)
         word = self.words.get(offset)
         pulses = {bits.name: (value & mask) >> bits.low & 1 for bits in word.bits if bits.kind == "pulse"} if word else {}
@@ -116,7 +116,10 @@ class Map:
         told = dut.m_start.value, dut.m_stop.value, dut.m_force.value, dut.m_scrub.value
         assert told == (begins, pulses.get("stop", 0), pulses.get("force", 0), scrubs), hex(offset)
         changed, value = False, value & mask
+        low = self.words.get(offset - 4)
         if word and self.locked(word.path):
+            self.ignored |= strobes != 0
+        elif not word and low and low.path.endswith(".low") and self.locked(low.path):      # ADDR_W 32: the place of the high word
             self.ignored |= strobes != 0
         elif word:
             kept = self.kept[offset] & ~(word.mask("store") & mask) & ~(value & word.mask("w1c"))
