@@ -53,8 +53,8 @@ def start(*arguments, **options):
 
 
 class Forked:
-    """The command in a copy of this process, which has loaded everything: as `start`, without the second that loading takes. This process must
-    have no other thread."""
+    """The command in a copy of this process, which has loaded everything: as `start`, without the second that loading
+    takes. This process must have no other thread."""
 
     def __init__(self, *arguments):
         self.returncode, self.output = None, tempfile.TemporaryFile()
