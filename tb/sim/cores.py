@@ -16,24 +16,21 @@ from tb.support.folds import image_of_lane
 from tb.update import test_update
 from tb.upsample import test_upsample
 
-from .lists import List, drawn_from
+from . import step
+from .lists import List, drawn_from, place
 
-LISTS = {}
+FILES = {"step": (step.PLACE, step.text)}     # name: file and function that gives what it has to hold
 
 
 def bench(seed: int = 1, **parameters):
     """Register a function that fills the list of the core of its name."""
     def register(function):
-        LISTS[function.__name__] = function, seed, parameters
+        def text() -> str:
+            with drawn_from(seed, parameters):
+                return function().text
+        FILES[function.__name__] = place(function.__name__), text
         return function
     return register
-
-
-def text(core: str) -> str:
-    """What the core's file has to hold."""
-    function, seed, parameters = LISTS[core]
-    with drawn_from(seed, parameters):
-        return function().text
 
 
 def numbers(bits: int, count: int) -> list[int]:
