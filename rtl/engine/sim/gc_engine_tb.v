@@ -15,6 +15,7 @@ module gc_engine_tb;
     wire [7:0]          rreq_len, wreq_len;
     wire [MEM_W-1:0]    rdat_data, wdat_data;
     wire [MEM_W/8-1:0]  wdat_strb;
+    wire                forget;
     wire [4:0]          active;
     wire [5*11-1:0]     tag;
 
@@ -29,17 +30,17 @@ module gc_engine_tb;
     );
     gc_engine #(.GRID(4), .COLS(4), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACT_DEPTH(64), .WGT_DEPTH(64), .GRAD_DEPTH(64), .GATE_DEPTH(64)) u_engine (
         .clk(clk), .rst(rst), .s_reg_write(reg_valid && reg_write && !reg_done_q), .s_reg_addr(reg_addr), .s_reg_wdata(reg_wdata),
-        .s_reg_read(reg_valid && !reg_write && !reg_done_q), .m_reg_rdata(reg_rdata),
+        .s_reg_strb(4'b1111), .s_reg_read(reg_valid && !reg_write && !reg_done_q), .m_reg_rdata(reg_rdata),
         .m_rreq_valid(rreq_valid), .m_rreq_ready(rreq_ready), .m_rreq_addr(rreq_addr), .m_rreq_len(rreq_len),
         .s_rdat_valid(rdat_valid), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last), .s_rdat_resp(2'b00),
         .m_wreq_valid(wreq_valid), .m_wreq_ready(wreq_ready), .m_wreq_addr(wreq_addr), .m_wreq_len(wreq_len),
         .m_wdat_valid(wdat_valid), .m_wdat_ready(wdat_ready), .m_wdat_data(wdat_data), .m_wdat_strb(wdat_strb), .m_wdat_last(wdat_last),
-        .s_wrsp_valid(wrsp_valid), .s_wrsp_resp(2'b00), .irq(irq), .sts_active(active), .sts_tag(tag)
+        .s_wrsp_valid(wrsp_valid), .s_wrsp_resp(2'b00), .m_forget(forget), .irq(irq), .sts_active(active), .sts_tag(tag)
     );
 
     always @(posedge clk) reg_done_q <= reg_valid && !reg_done_q;
 
-    wire _unused = &{1'b0, wreq_len, active, tag};
+    wire _unused = &{1'b0, wreq_len, forget, active, tag};
 endmodule
 
 `default_nettype wire
