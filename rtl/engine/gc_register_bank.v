@@ -51,7 +51,7 @@ module gc_register_bank #(
 
     wire [5:0]  word  = s_reg_addr[7:2];
     wire        low   = s_reg_addr[11:8] == 4'd0;
-    wire [5:0]  count = {~s_reg_addr[8], s_reg_addr[7:3]};     // number of the counter; 3..7 and 52.. do not exist
+    wire [5:0]  count = {~s_reg_addr[8], s_reg_addr[7:3]};     // number of the counter; 6, 7 and 52.. do not exist
     wire        write = s_reg_write && low;
     wire [63:0] wide  = {{(64-ADDR_W){1'b0}}, (word == 6'h08 || word == 6'h09) ? cfg_prog_base
                       : (word == 6'h16 || word == 6'h17) ? (failed_q ? s_addr : {ADDR_W{1'b0}})
@@ -114,7 +114,7 @@ module gc_register_bank #(
 
     always @(posedge clk)
         if (s_reg_read) begin
-            counter_q <= (s_reg_addr[11:8] == 4'd1 || s_reg_addr[11:8] == 4'd2) && (count < 6'd3 || (count > 6'd7 && count < 6'd52));
+            counter_q <= (s_reg_addr[11:8] == 4'd1 || s_reg_addr[11:8] == 4'd2) && (count < 6'd6 || (count > 6'd7 && count < 6'd52));
             if (!low) rdata_q <= 32'd0;
             else if (word[5]) rdata_q <= window_data;
             else case (word)
