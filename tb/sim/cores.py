@@ -187,7 +187,7 @@ def loss():
 @bench(GRID=4, ACC_W=32, DW=12, USER_W=4, GATE_LATENCY=3)
 def drain():
     """Words of every kind; lanes that are not enabled are masked. LOSS at the end."""
-    found = List(dict(look=1, acc=512, rnd=256, shift=6, mode=2, relu=1, pool=1, fold=2, scale=1, loss=2, t_pos=12, t_neg=12, loss_shift=5,
+    found = List(dict(look=1, acc=512, rnd=256, shift=6, mode=2, relu=1, pool=1, fold=2, scale=1, loss=2, delta=1, t_pos=12, t_neg=12, loss_shift=5,
                       img_enable=16, lane_valid=16, gate=16, user=4), dict(user=4, enable=16, gate=16, data=192))
     total = 0
     for _ in range(40):
