@@ -175,7 +175,7 @@ def loss():
     """Local gradients of both losses, and LOSS when all words are through."""
     found = List(dict(look=1, kind=2, t_pos=12, t_neg=12, shift=5, target=16, enable=16, data=192), dict(value=192))
     words = [test_loss.word(kind) for kind in range(3) for _ in range(16)]
-    for payload, delta, _ in words:
+    for payload, (delta, _), _ in words:
         found.send(**payload)
         found.expect(value=delta)
     found.idle(12)
