@@ -30,7 +30,7 @@ learning_rate = 0.02
 minibatch = 8
 [[layer]]
 type = "conv"
-name = "fürst"
+name = "first"
 maps = 3
 kernel = 3
 pad = 1
@@ -149,7 +149,7 @@ def test_every_flipped_bit_is_refused(tmp_path, saved):
         with pytest.raises(Damaged, match="checkpoint.npz: .*is damaged") as error:
             checkpoint.read(tmp_path / CHECKPOINT)
         names.add(error.value.problem.removesuffix(": is damaged"))
-    assert {"header", "fürst.weight", "fc1.momentum", "reference:fc1.weight", "float32:fürst.weight"} <= names
+    assert {"header", "first.weight", "fc1.momentum", "reference:fc1.weight", "float32:first.weight"} <= names
 
 
 @pytest.mark.parametrize("size", [0, 1, 7, 8, 30, -1, -8, -100])
@@ -162,7 +162,7 @@ def test_a_cut_file_is_refused(tmp_path, saved, size):
 def test_numpy_reads_it_without_pickle(saved):
     with np.load(saved, allow_pickle=False) as found:
         header = json.loads(str(found["header"]))
-        assert header["network"] == NET and header["frac"]["fürst.weight"] == 13
+        assert header["network"] == NET and header["frac"]["first.weight"] == 13
         assert found["fc1.weight"].dtype == np.int16
         assert header["progress"]["iteration"] == 2
 
