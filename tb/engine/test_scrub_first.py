@@ -98,6 +98,7 @@ async def a_program_that_fails_before_does_not_begin(dut):
 async def a_reset_in_a_scrub_forgets_the_start(dut):
     engine = await begin(dut)
     await engine.cycle(start=1)
+    await engine.cycle(s_scrubbing=1)
     await reset(dut, 1)
     engine.left = 0
     for _ in range(5):
