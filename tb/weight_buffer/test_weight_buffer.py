@@ -52,7 +52,7 @@ class Buffer:
         dut.s_b_valid.value = b is not None
         dut.s_b_addr.value, dut.s_b_rot.value = b or (0, 0)
         dut.s_wr_valid.value, dut.s_rd_valid.value = write is not None, read is not None
-        addr, rot, words = write or (random.randrange(self.depth), random.randrange(self.cols), [])
+        addr, rot, words = write or (random.randrange(self.depth), random.randrange(self.cols), self.row())
         dut.s_wr_addr.value, dut.s_wr_rot.value, dut.s_wr_data.value = addr, rot, pack(words, self.dw)
         dut.s_rd_addr.value, dut.s_rd_rot.value, dut.s_rd_ramp.value = read[:3] if read else (random.randrange(self.depth), 0, 1)
         dut.s_rd_split.value = split = int(len(read) > 3 and read[3]) if read else random.getrandbits(1)
