@@ -286,7 +286,10 @@ typedef struct {
     gradcore_regs__tally_t cycles;
     gradcore_regs__tally_t read_beats;
     gradcore_regs__tally_t write_beats;
-    uint8_t RESERVED_18_3f[0x28];
+    gradcore_regs__tally_t saturated_act;
+    gradcore_regs__tally_t saturated_delta;
+    gradcore_regs__tally_t saturated_update;
+    uint8_t RESERVED_30_3f[0x10];
     gradcore_regs__causes_t load;
     gradcore_regs__causes_t wload;
     gradcore_regs__causes_t compute;
