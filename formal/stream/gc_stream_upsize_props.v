@@ -34,14 +34,14 @@ module gc_stream_upsize_props #(
     reg          last_q;
     reg [3:0]    word_q;      // its word of `lane`
     wire         push  = s_valid && s_ready;
-    wire [CW-1:0] before = whole_q ? {CW{1'b0}} : words_q;
+    wire [CW-1:0] held  = whole_q ? {CW{1'b0}} : words_q;
 
     always @(posedge clk) begin
         if (push) begin
-            words_q <= before + 1'b1;
-            whole_q <= before + 1'b1 == RATIO || s_last;
+            words_q <= held + 1'b1;
+            whole_q <= held + 1'b1 == RATIO || s_last;
             last_q  <= s_last;
-            if (before == lane) word_q <= s_data;
+            if (held == lane) word_q <= s_data;
         end else if (m_valid && m_ready) begin
             words_q <= {CW{1'b0}};
             whole_q <= 1'b0;
@@ -60,7 +60,7 @@ module gc_stream_upsize_props #(
         if (m_valid) assert (m_words == words_q && m_last == last_q);
         if (lane < words_q) assert (m_data[4*lane +: 4] == word_q);
         else if (lane < RATIO && words_q != 0) assert (m_data[4*lane +: 4] == 0);
-        assert (\u_dut.lane_q == before && words_q <= RATIO && before < RATIO);
+        assert (\u_dut.lane_q == held && words_q <= RATIO && held < RATIO);
         cover (m_valid && m_last && lane == RATIO - 1 && lane < words_q && push);
     end
 endmodule

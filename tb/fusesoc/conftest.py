@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fusesoc command, for every test of this folder."""
+"""The fusesoc command and a library to break, for every test of this folder."""
 
 import os
 import shutil
@@ -30,6 +30,20 @@ class Shell:
 
     def run(self, target: str, core: str, root: Path = ROOT, *more) -> subprocess.CompletedProcess:
         return self("--cores-root", root, "run", "--clean", "--build-root", self.folder / "build", f"--target={target}", *more, core, cwd=root)
+
+
+def copy_of_library(target: Path) -> Path:
+    """The library, outside the repository."""
+    for folder in ("rtl", "tb/player", "tb/step"):
+        shutil.copytree(ROOT / folder, target / folder)
+    shutil.copy(ROOT / "core.core", target)
+    return target
+
+
+def plant(path: Path, right: str, wrong: str) -> None:
+    text = path.read_text()
+    assert text.count(right) == 1, f"{path.name} has not one «{right}»"
+    path.write_text(text.replace(right, wrong))
 
 
 @pytest.fixture(scope="module")

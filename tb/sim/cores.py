@@ -22,11 +22,11 @@ from .lists import List, drawn_from, place
 FILES = {"step": (step.PLACE, step.text)}     # name: file and function that gives what it has to hold
 
 
-def bench(seed: int = 1, **parameters):
+def bench(**parameters):
     """Register a function that fills the list of the core of its name."""
     def register(function):
         def text() -> str:
-            with drawn_from(seed, parameters):
+            with drawn_from(parameters):
                 return function().text
         FILES[function.__name__] = place(function.__name__), text
         return function
@@ -85,21 +85,25 @@ def mac_array():
     return found
 
 
-@bench(seed=3, GRID=4, DW=8, DEPTH=64, CHANNEL_R=2, USER_W=3)
+@bench(GRID=4, DW=8, DEPTH=128, CHANNEL_R=2, USER_W=3)
 def operand_buffer():
     """A tensor written in blocks, then read in every way while another is written."""
-    access = dict(addr=6, y0=12, x0=12, dy=8, dx=8, chan=16, stride_y=6, stride_x=6, fold_a=2, fold_s=2, rot_y=3, rot_x=3, height=12, width=12)
+    access = dict(addr=7, y0=12, x0=12, dy=8, dx=8, chan=16, stride_y=7, stride_x=7, fold_a=2, fold_s=2, rot_y=3, rot_x=3, height=12, width=12)
     assert list(access) == test_operand_buffer.PORTS
     sent = {"wr": 1} | {f"wr_{k}": w for k, w in (access | dict(enable=16, data=128)).items()}
     sent |= {"rd": 1} | {f"rd_{k}": w for k, w in (access | dict(channel=1, split=1, step=3, channels=16, user=3)).items()}
     found = List(sent, dict(user=3, data=128))
-    tensors = [test_operand_buffer.Tensor(4, fold, 32 * fold, 24) for fold in (0, 1)]
+    tensors = []
+    while len(tensors) < 2:     # of several blocks and channels, so that every address and rotation matters
+        tensor = test_operand_buffer.Tensor(4, len(tensors), 64 * len(tensors), 64)
+        if min(tensor.bh, tensor.bw, tensor.c) > 2:
+            tensors.append(tensor)
     for tensor in tensors:
         for origin in tensor.origins(tensor.fold):
             for chan in range(tensor.c):
                 write = test_operand_buffer.write_access(tensor, 8, (tensor.fold, *origin, chan))
                 found.send(wr=1, **{f"wr_{k}": v for k, v in write.items()})
-    for _ in range(40):
+    for _ in range(60):
         user, (read, lanes) = random.getrandbits(3), test_operand_buffer.read_access(random.choice(tensors))
         write = test_operand_buffer.write_access(random.choice(tensors), 8)
         found.send(wr=1, rd=1, rd_user=user, **{f"wr_{k}": v for k, v in write.items()}, **{f"rd_{k}": v for k, v in read.items()})

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small engine on AXI trains one iteration of a tiny network; every weight and momentum word and LOSS are those of the reference trainer. The
-// memory of gc_step_player answers on AXI4 as it does on the native port: data come when they come, so rready and bready have to be high.
+// memory of gc_step_player answers on AXI4 as it does on the native port: data come when they come, so rready and bready have to be high. Write
+// addresses wait for a cycle; a register's address comes behind its data.
 `default_nettype none
 
 module gc_axi_tb;
@@ -11,7 +12,8 @@ module gc_axi_tb;
     wire [31:0]         reg_wdata, reg_rdata;
     wire [1:0]          bresp, rresp;
     reg                 aw_q, w_q, ar_q;       // that part of the access has been taken
-    wire                awvalid = reg_valid && reg_write && !aw_q;
+    reg                 late_q;                // the write address waits
+    wire                awvalid = reg_valid && reg_write && w_q && !aw_q;
     wire                wvalid  = reg_valid && reg_write && !w_q;
     wire                arvalid = reg_valid && !reg_write && !ar_q;
     wire                done    = bvalid || rvalid;
@@ -29,7 +31,7 @@ module gc_axi_tb;
         .s_reg_done(done), .s_reg_rdata(reg_rdata), .irq(irq),
         .s_rreq_valid(mem_arvalid), .m_rreq_ready(mem_arready), .s_rreq_addr(mem_araddr), .s_rreq_len(mem_arlen),
         .m_rdat_valid(mem_rvalid), .m_rdat_data(mem_rdata), .m_rdat_last(mem_rlast),
-        .s_wreq_valid(mem_awvalid), .m_wreq_ready(mem_awready), .s_wreq_addr(mem_awaddr),
+        .s_wreq_valid(mem_awvalid && late_q), .m_wreq_ready(mem_awready), .s_wreq_addr(mem_awaddr),
         .s_wdat_valid(mem_wvalid), .m_wdat_ready(mem_wready), .s_wdat_data(mem_wdata), .s_wdat_strb(mem_wstrb), .s_wdat_last(mem_wlast),
         .m_wrsp_valid(mem_bvalid)
     );
@@ -41,7 +43,7 @@ module gc_axi_tb;
         .s_axil_araddr(reg_addr), .s_axil_arprot(3'b000), .s_axil_arvalid(arvalid), .s_axil_arready(arready),
         .s_axil_rdata(reg_rdata), .s_axil_rresp(rresp), .s_axil_rvalid(rvalid), .s_axil_rready(1'b1),
         .m_axi_awid(aw_fixed[0]), .m_axi_awaddr(mem_awaddr), .m_axi_awlen(mem_awlen), .m_axi_awsize(aw_fixed[3:1]), .m_axi_awburst(aw_fixed[5:4]),
-        .m_axi_awlock(aw_fixed[6]), .m_axi_awcache(aw_fixed[10:7]), .m_axi_awprot(aw_fixed[13:11]), .m_axi_awvalid(mem_awvalid), .m_axi_awready(mem_awready),
+        .m_axi_awlock(aw_fixed[6]), .m_axi_awcache(aw_fixed[10:7]), .m_axi_awprot(aw_fixed[13:11]), .m_axi_awvalid(mem_awvalid), .m_axi_awready(mem_awready && late_q),
         .m_axi_wdata(mem_wdata), .m_axi_wstrb(mem_wstrb), .m_axi_wlast(mem_wlast), .m_axi_wvalid(mem_wvalid), .m_axi_wready(mem_wready),
         .m_axi_bid(1'b0), .m_axi_bresp(2'b00), .m_axi_bvalid(mem_bvalid), .m_axi_bready(mem_bready),
         .m_axi_arid(ar_fixed[0]), .m_axi_araddr(mem_araddr), .m_axi_arlen(mem_arlen), .m_axi_arsize(ar_fixed[3:1]), .m_axi_arburst(ar_fixed[5:4]),
@@ -51,9 +53,10 @@ module gc_axi_tb;
     );
 
     always @(posedge clk) begin
-        aw_q <= reg_valid && !done && (aw_q || (awvalid && awready));
-        w_q  <= reg_valid && !done && (w_q || (wvalid && wready));
-        ar_q <= reg_valid && !done && (ar_q || (arvalid && arready));
+        aw_q   <= reg_valid && !done && (aw_q || (awvalid && awready));
+        w_q    <= reg_valid && !done && (w_q || (wvalid && wready));
+        ar_q   <= reg_valid && !done && (ar_q || (arvalid && arready));
+        late_q <= mem_awvalid && !(late_q && mem_awready);
         if (odd || (bvalid && bresp != 2'b00) || (rvalid && rresp != 2'b00) || (mem_rvalid && !mem_rready) || (mem_bvalid && !mem_bready)) begin
             $display("gc_axi_tb: another kind of burst, an error response, or ready is low");
             $fatal;

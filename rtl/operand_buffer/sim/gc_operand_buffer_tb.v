@@ -3,7 +3,7 @@
 `default_nettype none
 
 module gc_operand_buffer_tb;
-    localparam LANES = 16, DW = 8, ADDR_W = 6;
+    localparam LANES = 16, DW = 8, ADDR_W = 7;
     localparam ACCESS_W = ADDR_W + 12 + 12 + 8 + 8 + 16 + 2*ADDR_W + 2 + 2 + 3 + 3 + 12 + 12;
     localparam IN_W     = 1 + ACCESS_W + LANES + LANES*DW + 1 + ACCESS_W + 1 + 1 + 3 + 16 + 3;
 
