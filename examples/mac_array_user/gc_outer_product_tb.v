@@ -7,7 +7,7 @@ module gc_outer_product_tb;
     localparam DW = 12;
     localparam SUM_W = 32;
 
-    reg clk = 1'b0;
+    reg clk;
     reg rst = 1'b1;
     reg valid = 1'b0;
     reg first = 1'b0;
@@ -19,7 +19,10 @@ module gc_outer_product_tb;
     wire [3:0] m_index;
     wire [16*SUM_W-1:0] m_sums;
 
-    always #5 clk = ~clk;
+    initial begin
+        clk = 1'b0;
+        forever #5 clk = ~clk;
+    end
 
     gc_outer_product #(.DW(DW), .SUM_W(SUM_W)) u_dut (
         .clk(clk), .rst(rst), .s_valid(valid), .s_first(first), .s_last(last), .s_a(a), .s_b(b),
@@ -27,7 +30,10 @@ module gc_outer_product_tb;
     );
 
     reg signed [SUM_W-1:0] expected [0:255];
-    integer columns = 0;
+    integer columns;
+    integer u;
+    integer v;
+    wire _unused = &{1'b0, u, v};    // the high bits of random numbers
 
     task check(input integer column);
         integer lane;
@@ -38,7 +44,8 @@ module gc_outer_product_tb;
             end
     endtask
 
-    always @(negedge clk)
+    initial forever begin
+        @(negedge clk);
         if (m_valid) begin
             if (m_index !== columns[3:0] || m_last !== (columns == 15)) begin
                 $display("column %0d (last %b), expected %0d", m_index, m_last, columns);
@@ -47,6 +54,7 @@ module gc_outer_product_tb;
             check(columns);
             columns = columns + 1;
         end
+    end
 
     task frame(input integer samples, input integer kind);
         integer n;
@@ -59,13 +67,15 @@ module gc_outer_product_tb;
             for (n = 0; n < samples; n = n + 1) begin
                 @(negedge clk);
                 for (i = 0; i < 16; i = i + 1) begin
-                    a[i*DW +: DW] = (kind == 1) ? {1'b1, {(DW-1){1'b0}}} : $random;
-                    b[i*DW +: DW] = (kind == 1) ? {i[0], {(DW-1){~i[0]}}} : $random;
+                    u = $random;
+                    v = $random;
+                    a[i*DW +: DW] = (kind == 1) ? {1'b1, {(DW-1){1'b0}}} : u[DW-1:0];
+                    b[i*DW +: DW] = (kind == 1) ? {i[0], {(DW-1){~i[0]}}} : v[DW-1:0];
                 end
                 for (j = 0; j < 16; j = j + 1)
                     for (i = 0; i < 16; i = i + 1) begin
-                        x = a[i*DW +: DW];
-                        y = b[j*DW +: DW];
+                        x = $signed(a[i*DW +: DW]);
+                        y = $signed(b[j*DW +: DW]);
                         expected[16*j + i] = expected[16*j + i] + x * y;
                     end
                 valid = 1'b1;

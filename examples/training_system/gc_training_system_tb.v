@@ -7,12 +7,15 @@ module gc_training_system_tb;
     localparam MOST   = 4096;         // words in expected.hex
     localparam CYCLES = 1000000;      // the watchdog of the engine comes long before
 
-    reg         clk     = 1'b0;
+    reg         clk;
     reg         aresetn = 1'b0;
     wire [15:0] at;
     wire        done;
     wire        failed;
-    always #5 clk = ~clk;
+    initial begin
+        clk = 1'b0;
+        forever #5 clk = ~clk;
+    end
 
     gc_training_system u_system (.aclk(clk), .aresetn(aresetn), .at(at), .done(done), .failed(failed));
 
@@ -39,7 +42,7 @@ module gc_training_system_tb;
         n = 0;
         while (n < MOST && expected[n] != {48{1'b1}}) begin
             address = expected[n][47:16];
-            beat    = u_system.u_ram.mem[address[16:3]];
+            beat    = u_system.u_ram.mem[address[15:3]];
             word    = beat[16*address[2:1] +: 16];
             if (word !== expected[n][15:0]) begin
                 $display("training_system: word at %h is %h, expected %h", address, word, expected[n][15:0]);

@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from gradcore.fixed import even_bits, odd_bits, position_random, requantize
+from gradcore.fixed import even_bits, int64, odd_bits, position_random, round_shift, saturate
 from gradcore.loss import LOSSES, difference, loss_delta
 
 _LOSS = {code: name for name, code in LOSSES.items()}
@@ -18,19 +18,23 @@ def exact_matmul(a, b) -> np.ndarray:
     return a @ b
 
 
-def requantise(acc, instr, y, x, n, channel, width: int, seed: int) -> np.ndarray:
-    """Rounding, shift and saturation of sums; y, x, n, channel (broadcast) give each element's place for stochastic rounding."""
+def requantise(acc, instr, y, x, n, channel, width: int, seed: int) -> tuple:
+    """(numbers of `width` bits, whether each was saturated) of sums; y, x, n, channel (broadcast) give each element's place for stochastic
+    rounding."""
     rnd = None
     if instr["rounding"] == STOCHASTIC:
         rnd = position_random(seed, instr["rnd_tag"], channel, (y << 8 | odd_bits(n)), (x << 8 | even_bits(n)))
-    return requantize(acc, instr["shift"], width, instr["rounding"], rnd)
+    rounded = round_shift(acc, instr["shift"], instr["rounding"], rnd)
+    found = saturate(rounded, width)
+    return found, found != rounded
 
 
 def loss(z, instr, bits, enable, width: int) -> tuple:
-    """(delta, sum of d^2) of outputs `z`; lanes that are not enabled have d = 0."""
+    """(delta, whether each was saturated, sum of d^2) of outputs `z`; lanes that are not enabled have d = 0."""
     name = _LOSS[instr["loss"]]
     d = np.where(enable, difference(name, z, bits != 0, instr["t_pos"], instr["t_neg"]), 0)
-    return loss_delta(d, instr["loss_shift"], width), int((d.astype(object) ** 2).sum()) if d.size else 0
+    delta = loss_delta(d, instr["loss_shift"], width)
+    return delta, delta != round_shift(int64(d) << 16, instr["loss_shift"], "half_up"), int((d.astype(object) ** 2).sum()) if d.size else 0
 
 
 def pool(a, gate, inside, grid: int, fold: int) -> tuple:

@@ -140,14 +140,20 @@ class Compute:
         instr, machine, width = self.instr, self.machine, self.config.data_width
         y, x, n, channel = self._coordinates()
         inside = np.broadcast_to((y < instr["height"]) & (x < instr["width"]), (len(self.y0), len(self.channels), self.config.lanes))
-        a = arithmetic.requantise(acc.transpose(0, 2, 1), instr, y, x, n, channel, width, machine.seed)
+        a, saturated = arithmetic.requantise(acc.transpose(0, 2, 1), instr, y, x, n, channel, width, machine.seed)
+        enable = inside & (n < instr["n_base"] + instr["n_valid"])
         if instr["scale"] or instr["loss"]:
             bits = machine.gate.read(*self._gate())
         if instr["scale"]:
-            a = np.where(bits != 0, a, 0)
+            a, saturated = np.where(bits != 0, a, 0), saturated & (bits != 0)
         if instr["loss"]:
-            a, total = arithmetic.loss(a, instr, bits, inside & (n < instr["n_base"] + instr["n_valid"]), width)
+            a, clipped, total = arithmetic.loss(a, instr, bits, enable, width)
             machine.loss += total
+        # A vector counts once, however many of its lanes were saturated.
+        vectors = (saturated & enable).any(axis=-1)
+        delta = vectors if instr["mode"] == BP else np.zeros_like(vectors)
+        machine.saturated["act"] += int((vectors & ~delta).sum())
+        machine.saturated["delta"] += int((delta | clipped.any(axis=-1) if instr["loss"] else delta).sum())
         gate = np.ones(a.shape, bool)
         if instr["relu"]:
             a, gate = np.maximum(a, 0), a > 0

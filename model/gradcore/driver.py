@@ -27,7 +27,7 @@ VERIFY = ("step", "start", "never")
 
 class MachineBackend:
     """The instruction-level model behind the five calls; a run takes place in the write to CTRL. It counts no
-    cycles."""
+    cycles, only saturations."""
 
     name = "machine"
 
@@ -36,6 +36,7 @@ class MachineBackend:
         self.machine = Machine(config, self.dram, order, seed, after=after)
         self._registers = {}
         self._fixed = {reg.ID: reg.ID_VALUE, reg.VERSION: reg.VERSION_VALUE, **dict(zip((reg.CONFIG, reg.CONFIG2, reg.CONFIG3), config.config_registers))}
+        self._saturated = {reg.COUNTERS + 8 * n: name.partition(".")[2] for n, name in reg.COUNTER_NAMES.items() if name.startswith("saturated.")}
         self._status = self._error = self._irq = 0
 
     def read32(self, offset: int) -> int:
@@ -47,6 +48,8 @@ class MachineBackend:
             return self._error
         if offset in (reg.LOSS, reg.LOSS + 4):
             return self.machine.loss >> 8 * (offset - reg.LOSS) & 0xFFFFFFFF
+        if offset in self._saturated:
+            return self.machine.saturated[self._saturated[offset]]
         return self._fixed.get(offset, self._registers.get(offset, 0))
 
     def write32(self, offset: int, value: int):

@@ -16,6 +16,7 @@ from gradcore.banks import Banks
 from gradcore.compute import Compute, add
 from gradcore.config import EngineConfig
 from gradcore.isa import BYTES, ENGINE, ENGINES, PRODUCERS, Opcode, decode
+from gradcore.registers import SATURATIONS
 from gradcore.transfers import Load, LoadWeights, Store, Update
 
 READ, WRITTEN = PRODUCERS.index("compute_read"), PRODUCERS.index("compute_written")
@@ -43,7 +44,7 @@ class _Flight:
 class Machine:
     """An engine of `config` on `memory` (uint8, addresses from 0). `seed` of the constructor chooses the order and the garbage; `run` executes.
 
-    After a run: loss, grad_overflow, and the buffers (buffers[0..1].words, gate.words, weights, gradients). `after` is called
+    After a run: loss, grad_overflow, saturated (the counters "saturated" of doc/registers.md: act, delta, update), and the buffers (buffers[0..1].words, gate.words, weights, gradients). `after` is called
     with (machine, index, instruction) whenever the result of an instruction has been written.
     """
 
@@ -56,12 +57,14 @@ class Machine:
         self.weights = self.garbage.integers(-(1 << 15), 1 << 15, (config.cols, config.wgt_depth), np.int64)
         self.gradients = self.garbage.integers(-(1 << 30), 1 << 30, (config.grad_depth, config.cols), np.int64)
         self.loss, self.grad_overflow, self.seed, self.bases, self.most_tokens = 0, False, 0, [0] * 4, 0
+        self.saturated = dict.fromkeys(SATURATIONS, 0)
 
     # Running
 
     def run(self, program: int, bases=(0, 0, 0, 0), seed: int = 0):
         """Execute the program at address `program`. Raises Deadlock, ValueError (bad instruction), IndexError (address outside the memory)."""
         self.bases, self.seed, self.loss, self.grad_overflow = list(bases), seed, 0, False
+        self.saturated = dict.fromkeys(SATURATIONS, 0)
         self._tokens = np.zeros((len(PRODUCERS), len(ENGINES)), int)
         self._queues, self._flights = [deque() for _ in ENGINES], [deque() for _ in ENGINES]
         fetched, ended, index = None, False, 0

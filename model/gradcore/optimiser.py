@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from gradcore.fixed import GRAD_W, int64, requantize
+from gradcore.fixed import GRAD_W, int64, requantize, round_shift, saturate
 
 
 def scale_gradient(grad, shift_g: int, mode="half_even", rnd=None, clipped: list | None = None) -> np.ndarray:
@@ -21,3 +21,14 @@ def update(w, v, grad, parameters, width: int, mode="half_even", rnd=(None, None
     g = scale_gradient(grad, p.shift_g, mode, rnd[0], clipped)
     v = requantize(p.beta_m * int64(v) - p.lr_m * g, p.shift_v, width, mode, rnd[1], clipped)
     return requantize((int64(w) << p.shift_w) + v, p.shift_w, width, mode, rnd[2], clipped), v
+
+
+def saturates(w, v, grad, parameters, width: int, mode="half_even", rnd=(None, None, None)) -> np.ndarray:
+    """Whether `update` of the same arguments saturates the gradient, the momentum or the weight of each element (bool)."""
+    p = parameters
+    exact = round_shift(grad, p.shift_g, mode, rnd[0])
+    g = saturate(exact, GRAD_W)
+    momentum = round_shift(p.beta_m * int64(v) - p.lr_m * g, p.shift_v, mode, rnd[1])
+    new = saturate(momentum, width)
+    weight = round_shift((int64(w) << p.shift_w) + new, p.shift_w, mode, rnd[2])
+    return (g != exact) | (new != momentum) | (saturate(weight, width) != weight)

@@ -29,6 +29,7 @@ ERRORS = {
     34: "error response to a write (SLVERR)", 35: "error response to a write (DECERR)",
 }  # fmt: skip
 WITH_ADDRESS = {code for code in ERRORS if code > 6} - {10}  # ERROR_ADDR tells it
+SATURATIONS = ("act", "delta", "update")  # counters saturated.act, ..
 
 
 def window(number: int, first: int, end: int, rights: int) -> dict:
@@ -38,7 +39,7 @@ def window(number: int, first: int, end: int, rights: int) -> dict:
 
 
 def _counter_names() -> dict:
-    names = {0: "cycles", 1: "read_beats", 2: "write_beats"}
+    names = {0: "cycles", 1: "read_beats", 2: "write_beats"} | {3 + n: f"saturated.{kind}" for n, kind in enumerate(SATURATIONS)}
     for e, engine in enumerate(ENGINES):
         names[8 + 8 * e] = f"{engine}.busy"
         names |= {9 + 8 * e + p: f"{engine}.wait_{producer}" for p, producer in enumerate(PRODUCERS)}

@@ -19,6 +19,7 @@ from gradcore.float_trainer import FloatTrainer
 from gradcore.loss import loss_value
 from gradcore.progress import Progress
 from gradcore.reference import STATE, ReferenceTrainer
+from gradcore.registers import SATURATIONS
 from gradcore.saturation import Saturations
 
 CHECKS = ("epoch", "step", "none")
@@ -309,11 +310,12 @@ class _Run:
             "dram_bytes_written": counters["write_beats"] * config.mem_bytes,
             "stall_cycles": causes,
             "unaccounted_cycles": report.unaccounted(causes, cycles),
+            "engine_saturations": {kind: counters[f"saturated.{kind}"] for kind in SATURATIONS},
             "engine": {name: getattr(config, name) for name in config.__dataclass_fields__},
         }
 
 
 FIGURES = (
     "cycles", "cycles_per_image", "ideal_cycles_per_image", "mac_utilisation", "mac_busy_cycles", "padding_cycles", "turn_round_cycles",
-    "yield_cycles", "dram_bytes_read", "dram_bytes_written", "stall_cycles", "unaccounted_cycles", "engine",
+    "yield_cycles", "dram_bytes_read", "dram_bytes_written", "stall_cycles", "unaccounted_cycles", "engine_saturations", "engine",
 )  # fmt: skip

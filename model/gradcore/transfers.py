@@ -8,7 +8,7 @@ import numpy as np
 from gradcore.fixed import position_random, saturate
 from gradcore.fold import from_bytes, lane_images, to_bytes
 from gradcore.isa import GATE_BUFFER
-from gradcore.optimiser import update
+from gradcore.optimiser import saturates, update
 
 
 class Transfer:
@@ -155,7 +155,8 @@ class Update:
         before = self.momentum.read() if self.momentum else np.zeros_like(weights)
         grads = machine.gradients[(instr["base"] + row) % machine.config.grad_depth]
         numbers = SimpleNamespace(**{name: instr[name] for name in ("lr_m", "beta_m", "shift_g", "shift_v", "shift_w")})
-        return update(weights, before, grads, numbers, machine.config.data_width, instr["rounding"], rnd)
+        state = weights, before, grads, numbers, machine.config.data_width, instr["rounding"], rnd
+        return *update(*state), int(saturates(*state).any(axis=1).sum())
 
     def _held(self, row):
         """Weight rows from the weight buffer."""
@@ -167,6 +168,7 @@ class Update:
         self.weights.write(rng.integers(-99, 99, (self.instr["n_words"], self.machine.config.cols)))
 
     def drain(self, values):
+        self.machine.saturated["update"] += values[2]
         self.weights.write(values[0])
         if self.momentum:
             self.momentum.write(values[1])

@@ -22,6 +22,7 @@ module gc_drain #(
     input  wire [GRID*GRID*16-1:0]    s_rnd,           // random numbers of stochastic rounding
     input  wire [5:0]                 s_shift,         // below ACC_W
     input  wire [1:0]                 s_mode,
+    input  wire                       s_delta,         // the results are local gradients, not activations
     input  wire                       s_relu,
     input  wire                       s_pool,
     input  wire [1:0]                 s_fold,          // of the computation, 1..log2 GRID when s_pool
@@ -39,7 +40,8 @@ module gc_drain #(
     output wire [GRID*GRID*DW-1:0]    m_data,          // signed; any value in lanes that are not enabled
     output wire [GRID*GRID-1:0]       m_enable,        // lanes to write
     output wire [GRID*GRID-1:0]       m_gate,          // gate bits of this vector, in the lanes of s_acc
-    output wire [63:0]                sts_loss
+    output wire [63:0]                sts_loss,
+    output reg  [1:0]                 sts_saturated    // pulses: an activation, a delta of a word was saturated in a lane that takes part
 );
     localparam LANES          = GRID * GRID;
     localparam ROUND_LATENCY  = 3;
@@ -47,7 +49,8 @@ module gc_drain #(
     localparam RELU_LATENCY   = 1;
     localparam POOL_LATENCY   = 3;
     localparam WAIT           = GATE_LATENCY - ROUND_LATENCY;
-    localparam LOSS_CFG_W     = 1 + 2 + 2 * DW + 5 + LANES;
+    localparam LOSS_CFG_W     = 1 + 1 + 2 + 2 * DW + 5 + LANES;
+    localparam GROUPS         = LANES / 8;             // of lanes, for what is or-ed in two cycles
 
     generate
         if (GATE_LATENCY < ROUND_LATENCY) begin : g_illegal_gate
@@ -67,6 +70,9 @@ module gc_drain #(
     wire                rounded_valid;
     wire [LANES*DW-1:0] rounded;
     wire [LANES*DW-1:0] here;
+    wire [LANES-1:0]    rounded_over;
+    wire [LANES-1:0]    here_over;
+    wire                gradient;
     wire                scale;
     wire [1:0]          kind;
     wire [DW-1:0]       t_pos;
@@ -83,25 +89,27 @@ module gc_drain #(
         .s_acc   (s_acc),
         .s_rnd   (s_rnd),
         .m_valid (rounded_valid),
-        .m_data  (rounded)
+        .m_data  (rounded),
+        .m_over  (rounded_over)
     );
 
-    gc_drain_delay #(.N(WAIT), .W(LANES*DW)) u_wait (
+    gc_drain_delay #(.N(WAIT), .W(LANES*(DW+1))) u_wait (
         .clk    (clk),
-        .s_data (rounded),
-        .m_data (here)
+        .s_data ({rounded_over, rounded}),
+        .m_data ({here_over, here})
     );
 
     gc_drain_delay #(.N(GATE_LATENCY), .W(LOSS_CFG_W)) u_loss_cfg (
         .clk    (clk),
-        .s_data ({s_scale, s_loss, s_t_pos, s_t_neg, s_loss_shift, s_img_enable & s_lane_valid}),
-        .m_data ({scale, kind, t_pos, t_neg, loss_shift, enable})
+        .s_data ({s_delta, s_scale, s_loss, s_t_pos, s_t_neg, s_loss_shift, s_img_enable & s_lane_valid}),
+        .m_data ({gradient, scale, kind, t_pos, t_neg, loss_shift, enable})
     );
 
     // Loss or scaling. Without a loss the loss passes what it gets.
     wire [LANES*DW-1:0] scaled;
     wire                delta_valid;
     wire [LANES*DW-1:0] delta;
+    wire [LANES-1:0]    delta_over;
 
     genvar l;
     generate
@@ -124,8 +132,41 @@ module gc_drain #(
         .s_data    (scaled),
         .m_valid   (delta_valid),
         .m_delta   (delta),
+        .m_over    (delta_over),
         .sts_loss  (sts_loss)
     );
+
+    // Saturations. Those of the rounding wait for those of the loss, so that a word tells everything in one cycle.
+    reg  [GROUPS-1:0] over_q;
+    reg  [GROUPS-1:0] delta_over_q;
+    reg  [1:0]        kind_q;        // of over_q: a gradient's, an activation's
+    reg               delta_valid_q;
+    wire [1:0]        first;
+
+    generate
+        for (l = 0; l < GROUPS; l = l + 1) begin : g_over
+            always @(posedge clk) begin
+                over_q[l]       <= |(here_over[l*8 +: 8] & enable[l*8 +: 8] & (s_gate[l*8 +: 8] | {8{~scale}}));
+                delta_over_q[l] <= |delta_over[l*8 +: 8];
+            end
+        end
+    endgenerate
+
+    gc_drain_delay #(.N(LOSS_LATENCY), .W(2)) u_first (
+        .clk    (clk),
+        .s_data (kind_q & {2{|over_q}}),
+        .m_data (first)
+    );
+
+    always @(posedge clk) begin
+        kind_q        <= {gradient, ~gradient};
+        delta_valid_q <= delta_valid;
+        sts_saturated <= {first[1] | (|delta_over_q), first[0]} & {2{delta_valid_q}};
+        if (rst) begin
+            delta_valid_q <= 1'b0;
+            sts_saturated <= 2'b00;
+        end
+    end
 
     // ReLU.
     wire             relu;

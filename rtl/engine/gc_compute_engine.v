@@ -64,6 +64,7 @@ module gc_compute_engine #(
     // status
     input  wire                       clear_loss,
     output wire [63:0]                sts_loss,
+    output wire [1:0]                 sts_saturated,
     output wire                       sts_step,
     output wire                       sts_pad,
     output wire                       sts_yield,
@@ -182,7 +183,7 @@ module gc_compute_engine #(
         .m_gate_wr_valid(m_gate_wr_valid), .m_gate_wr_access(m_gate_wr_access), .m_gate_wr_data(m_gate_wr_data),
         .m_dst_valid(m_dst_valid), .m_dst_buf(m_dst_buf), .m_dst_access(m_dst_access), .m_dst_enable(m_dst_enable), .m_dst_data(m_dst_data),
         .m_grad_valid(m_grad_valid), .m_grad_first(m_grad_first), .m_grad_addr(m_grad_addr),
-        .m_written(m_written), .m_written_signal(m_written_signal), .clear_loss(clear_loss), .sts_loss(sts_loss)
+        .m_written(m_written), .m_written_signal(m_written_signal), .clear_loss(clear_loss), .sts_loss(sts_loss), .sts_saturated(sts_saturated)
     );
 
     wire _unused = &{1'b0, array_m_valid_unused, array_m_index_unused, array_m_last_unused};

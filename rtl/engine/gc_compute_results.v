@@ -47,7 +47,8 @@ module gc_compute_results #(
     output wire                       m_written,
     output wire [4:0]                 m_written_signal,
     input  wire                       clear_loss,
-    output wire [63:0]                sts_loss
+    output wire [63:0]                sts_loss,
+    output wire [1:0]                 sts_saturated   // pulses: a vector with a saturated activation, delta
 );
     localparam LANES   = GRID*GRID;
     localparam SETTLE  = 9;                   // the results are at the write ports 11 cycles after the sums, a token's first read comes 3 later
@@ -139,13 +140,13 @@ module gc_compute_results #(
     gc_drain #(.GRID(GRID), .DW(DW), .ACC_W(ACC_W), .GATE_LATENCY(GATE), .USER_W(2*ACCESS_W + 2)) u_drain (
         .clk(clk), .rst(rst),
         .s_valid(at_valid && !at_wu), .s_acc(acc), .s_shift(h3[15:10]), .s_mode(h2[13:12]), .s_rnd(rnd),
-        .s_relu(h2[5]), .s_pool(h2[6]), .s_fold(h3[1:0]), .s_scale(h2[8]), .s_loss(h2[10:9]),
+        .s_delta(h2[0]), .s_relu(h2[5]), .s_pool(h2[6]), .s_fold(h3[1:0]), .s_scale(h2[8]), .s_loss(h2[10:9]),
         .s_t_pos(at_config[3*16 +: DW]), .s_t_neg(at_config[4*16 +: DW]), .s_loss_shift(at_config[5*16 +: 5]),
         .s_img_enable(image), .s_lane_valid(in_map),
         .s_user({h2[7], h2[3], at_gate, at_dst}), .s_gate(s_gate_rd_data),
         .m_valid(out_valid), .m_user({out_gate_write, m_dst_buf, out_gate, m_dst_access}),
         .m_data(m_dst_data), .m_enable(m_dst_enable), .m_gate(m_gate_wr_data),
-        .cfg_loss_clear(clear_loss), .sts_loss(sts_loss)
+        .cfg_loss_clear(clear_loss), .sts_loss(sts_loss), .sts_saturated(sts_saturated)
     );
     assign m_dst_valid      = out_valid;
     assign m_gate_wr_valid  = out_valid && out_gate_write;

@@ -63,6 +63,7 @@ module gc_control #(
     input  wire                s_step,
     input  wire                s_pad,
     input  wire                s_yield,
+    input  wire [2:0]          s_saturated,        // a vector of activations, of deltas, a row of an update
     input  wire                s_overflow,
     input  wire [63:0]         s_loss,
     output wire [4:0]          sts_active
@@ -261,7 +262,7 @@ module gc_control #(
 
     // ---- Counters: per engine busy, waiting for each producer, idle; they sum to the cycles
     wire [COUNTERS-1:0] events;
-    assign events[7:0]   = {5'd0, s_moves[1:0], 1'b1};
+    assign events[7:0]   = {2'd0, s_saturated, s_moves[1:0], 1'b1};
     assign events[51:48] = {busy[COMPUTE] && s_yield, busy[COMPUTE] && !s_step && !s_pad && !s_yield, busy[COMPUTE] && s_pad, busy[COMPUTE] && s_step};
     generate
         for (e = 0; e < ENGINES; e = e + 1) begin : g_events

@@ -125,6 +125,7 @@ end else begin : g_engine     // the rest of the file: nothing is elaborated wit
     wire                written;
     wire [4:0]          written_signal;
     wire [3:0]          events;   // yield, gradient overflow, padding, step
+    wire [2:0]          saturated;
     wire [63:0]         loss;
 
     gc_control #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .WINDOWS(WINDOWS),
@@ -136,7 +137,7 @@ end else begin : g_engine     // the rest of the file: nothing is elaborated wit
         .m_scrub(scrub), .s_scrubbing(scrubbing),
         .m_program_start(program_start), .cfg_base(base), .cfg_seed(seed), .m_start(starts), .m_instruction(instruction), .s_done(done), .s_mismatch(mismatch), .s_compute_room(compute_room),
         .s_read(read_done), .s_read_signal(read_signal), .s_written(written), .s_written_signal(written_signal),
-        .s_step(events[0]), .s_pad(events[1]), .s_overflow(events[2]), .s_yield(events[3]), .s_loss(loss), .sts_active(sts_active)
+        .s_step(events[0]), .s_pad(events[1]), .s_overflow(events[2]), .s_yield(events[3]), .s_saturated(saturated), .s_loss(loss), .sts_active(sts_active)
     );
 
     // ---- Scrub: a reset of the memories in between begins it anew
@@ -218,7 +219,7 @@ end else begin : g_engine     // the rest of the file: nothing is elaborated wit
         .m_gate_rd_valid(cmp_gate_rd_valid), .m_gate_rd_access(cmp_gate_rd_access), .s_gate_rd_data(gate_rd_data),
         .m_gate_wr_valid(cmp_gate_wr_valid), .m_gate_wr_access(cmp_gate_wr_access), .m_gate_wr_data(cmp_gate_wr_data),
         .m_grad_valid(grad_valid), .m_grad_first(grad_first), .m_grad_addr(grad_addr), .m_grad_acc(grad_acc),
-        .clear_loss(program_start), .sts_loss(loss), .sts_step(events[0]), .sts_pad(events[1]), .sts_yield(events[3]), .sts_draining(sts_unused[0])
+        .clear_loss(program_start), .sts_loss(loss), .sts_step(events[0]), .sts_pad(events[1]), .sts_yield(events[3]), .sts_saturated(saturated[1:0]), .sts_draining(sts_unused[0])
     );
 
     // ---- Operand buffers 0 and 1: read by compute and store, written by compute and load
@@ -279,7 +280,7 @@ end else begin : g_engine     // the rest of the file: nothing is elaborated wit
         .s_rdat_valid(rdat_valid[4:3]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
         .m_wreq_valid(wreq_valid[2:1]), .m_wreq_ready(wreq_ready[2:1]), .m_wreq_addr(wreq_addr[ADDR_W +: 2*ADDR_W]), .m_wreq_len(wreq_len[8 +: 16]),
         .m_wdat_valid(wdat_valid[2:1]), .m_wdat_ready(wdat_ready[2:1]), .m_wdat_data(wdat_data[MEM_W +: 2*MEM_W]),
-        .m_wdat_strb(wdat_strb[MEM_W/8 +: 2*MEM_W/8]), .m_wdat_last(wdat_last[2:1]), .s_wrsp_valid(wrsp_valid[2:1])
+        .m_wdat_strb(wdat_strb[MEM_W/8 +: 2*MEM_W/8]), .m_wdat_last(wdat_last[2:1]), .s_wrsp_valid(wrsp_valid[2:1]), .sts_saturated(saturated[2])
     );
 
     assign sts_tag = {instruction[4*1024+21 +: 11], instruction[3*1024+21 +: 11], instruction[2*1024+21 +: 11], instruction[1*1024+21 +: 11], instruction[21 +: 11]};

@@ -62,7 +62,7 @@ module gc_register_bank #(
 
     wire [5:0]  word  = s_reg_addr[7:2];
     wire        low   = s_reg_addr[11:8] == 4'd0;
-    wire [5:0]  count = {~s_reg_addr[8], s_reg_addr[7:3]};     // number of the counter; 3..7 and 52.. do not exist
+    wire [5:0]  count = {~s_reg_addr[8], s_reg_addr[7:3]};     // number of the counter; 6, 7 and 52.. do not exist
     wire        write = s_reg_write && low && |s_reg_strb;
     wire [31:0] mask    = {{8{s_reg_strb[3]}}, {8{s_reg_strb[2]}}, {8{s_reg_strb[1]}}, {8{s_reg_strb[0]}}};
     wire [31:0] data    = s_reg_wdata & mask;      // bits without strobe are zero: no start, nothing acknowledged
@@ -149,7 +149,7 @@ module gc_register_bank #(
 
     always @(posedge clk)
         if (s_reg_read) begin
-            counter_q <= (s_reg_addr[11:8] == 4'd1 || s_reg_addr[11:8] == 4'd2) && (count < 6'd3 || (count > 6'd7 && count < 6'd52));
+            counter_q <= (s_reg_addr[11:8] == 4'd1 || s_reg_addr[11:8] == 4'd2) && (count < 6'd6 || (count > 6'd7 && count < 6'd52));
             if (!low) rdata_q <= 32'd0;
             else if (word[5]) rdata_q <= window_data;
             else case (word)

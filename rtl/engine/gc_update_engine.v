@@ -50,7 +50,8 @@ module gc_update_engine #(
     output wire [2*MEM_W-1:0]    m_wdat_data,
     output wire [2*MEM_W/8-1:0]  m_wdat_strb,
     output wire [1:0]            m_wdat_last,
-    input  wire [1:0]            s_wrsp_valid
+    input  wire [1:0]            s_wrsp_valid,
+    output wire                  sts_saturated   // pulse: a row with a saturated gradient, momentum or weight
 );
     localparam COLS_LOG = $clog2(COLS);
 
@@ -149,7 +150,7 @@ module gc_update_engine #(
         .s_wgt(resident ? held_data : in_data[0 +: COLS*DW]), .s_mom(in_data[COLS*DW +: COLS*DW]),
         .s_key(s_instruction[23*16 +: 32] + {16'd0, index[31:16]}), .s_of(index[15:0] << COLS_LOG),
         .m_valid(out_valid), .m_ready(out_ready[0] && (out_ready[1] || !momentum)),
-        .m_wgt(out_data[0 +: COLS*DW]), .m_mom(out_data[COLS*DW +: COLS*DW])
+        .m_wgt(out_data[0 +: COLS*DW]), .m_mom(out_data[COLS*DW +: COLS*DW]), .sts_saturated(sts_saturated)
     );
 
     // Both writers must have finished.

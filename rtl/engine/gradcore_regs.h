@@ -170,10 +170,15 @@ extern "C" {
    read from and written to the memory. compute_mac_busy: cycles in which a step of the array is issued.
    compute_padding: cycles in which a pass waits until the columns of the one before have left. compute_turn_round:
    other busy cycles of compute: from one instruction to the next. compute_yield: cycles in which a step waits because
-   an urgent STORE reads its operand buffer. */
+   an urgent STORE reads its operand buffer. saturated_act: vectors of sums that became activations, at least one of
+   them saturated. saturated_delta: the same of local gradients, of BP and of the loss. saturated_update: rows of
+   weights with a saturated gradient, momentum or weight. */
 #define GC_COUNTER_CYCLES                        0x100u
 #define GC_COUNTER_READ_BEATS                    0x108u
 #define GC_COUNTER_WRITE_BEATS                   0x110u
+#define GC_COUNTER_SATURATED_ACT                 0x118u
+#define GC_COUNTER_SATURATED_DELTA               0x120u
+#define GC_COUNTER_SATURATED_UPDATE              0x128u
 #define GC_COUNTER_LOAD_BUSY                     0x140u
 #define GC_COUNTER_LOAD_WAIT_LOAD                0x148u
 #define GC_COUNTER_LOAD_WAIT_WLOAD               0x150u

@@ -22,6 +22,7 @@ module gc_loss #(
     input  wire [GRID*GRID*DW-1:0] s_data,     // signed
     output wire                    m_valid,
     output wire [GRID*GRID*DW-1:0] m_delta,    // signed
+    output wire [GRID*GRID-1:0]    m_over,     // lane is saturated; none that is not enabled
     output wire [63:0]             sts_loss
 );
     localparam LANES = GRID * GRID;
@@ -71,6 +72,7 @@ module gc_loss #(
                 .s1_hinge (hinge_q),
                 .s1_shift (shift_q),
                 .m_delta  (m_delta[l*DW +: DW]),
+                .m_over   (m_over[l]),
                 .m_square (square[l*SQR_W +: SQR_W])
             );
         end

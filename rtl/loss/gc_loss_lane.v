@@ -19,6 +19,7 @@ module gc_loss_lane #(
     input  wire            s1_hinge,  // s_hinge and the shift of the word in stage 1
     input  wire [4:0]      s1_shift,
     output wire [DW-1:0]   m_delta,   // signed
+    output wire            m_over,    // m_delta is saturated
     output reg  [2*DW-1:0] m_square
 );
     localparam [1:0] HALF_UP = 2'd1;
@@ -54,7 +55,8 @@ module gc_loss_lane #(
         .s_shift (s1_shift),
         .s_mode  (HALF_UP),
         .s_rnd   (16'b0),
-        .m_y     (m_delta)
+        .m_y     (m_delta),
+        .m_over  (m_over)
     );
 
     reg signed  [DW:0]     d_q;

@@ -149,13 +149,17 @@ module gc_skew_address #(
         end
     endgenerate
 
-    // factor (signed) times stride, modulo 2^AW
+    // factor (signed) times stride, modulo 2^AW; up[8-k +: AW] is stride << k, for k beyond AW, too
     function [AW-1:0] scaled(input [8:0] factor, input [AW-1:0] stride);
-        scaled = (((factor[0] ? stride      : {AW{1'b0}}) + (factor[1] ? stride << 1 : {AW{1'b0}}))
-               +  ((factor[2] ? stride << 2 : {AW{1'b0}}) + (factor[3] ? stride << 3 : {AW{1'b0}})))
-               + (((factor[4] ? stride << 4 : {AW{1'b0}}) + (factor[5] ? stride << 5 : {AW{1'b0}}))
-               +  ((factor[6] ? stride << 6 : {AW{1'b0}}) + (factor[7] ? stride << 7 : {AW{1'b0}})))
-               -   (factor[8] ? stride << 8 : {AW{1'b0}});
+        reg [AW+7:0] up;
+        begin
+            up     = {stride, 8'd0};
+            scaled = (((factor[0] ? up[8 +: AW] : {AW{1'b0}}) + (factor[1] ? up[7 +: AW] : {AW{1'b0}}))
+                   +  ((factor[2] ? up[6 +: AW] : {AW{1'b0}}) + (factor[3] ? up[5 +: AW] : {AW{1'b0}})))
+                   + (((factor[4] ? up[4 +: AW] : {AW{1'b0}}) + (factor[5] ? up[3 +: AW] : {AW{1'b0}}))
+                   +  ((factor[6] ? up[2 +: AW] : {AW{1'b0}}) + (factor[7] ? up[1 +: AW] : {AW{1'b0}})))
+                   -   (factor[8] ? up[0 +: AW] : {AW{1'b0}});
+        end
     endfunction
 
     wire _unused = &{1'b0, rot_y, rot_x, lane_row, s_dy, s_dx};

@@ -18,7 +18,8 @@ module gc_requantise #(
     input  wire [GRID*GRID*ACC_W-1:0] s_acc,    // signed
     input  wire [GRID*GRID*16-1:0]    s_rnd,    // random numbers of mode 3
     output wire                       m_valid,
-    output wire [GRID*GRID*DW-1:0]    m_data    // signed
+    output wire [GRID*GRID*DW-1:0]    m_data,   // signed
+    output wire [GRID*GRID-1:0]       m_over    // lane is saturated
 );
     localparam LANES = GRID * GRID;
 
@@ -50,7 +51,8 @@ module gc_requantise #(
                 .s_shift (s_shift),
                 .s_mode  (s_mode),
                 .s_rnd   (s_rnd[l*16 +: 16]),
-                .m_y     (m_data[l*DW +: DW])
+                .m_y     (m_data[l*DW +: DW]),
+                .m_over  (m_over[l])
             );
         end
     endgenerate

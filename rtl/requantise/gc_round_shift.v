@@ -15,7 +15,8 @@ module gc_round_shift #(
     input  wire [SHIFT_W-1:0] s_shift,
     input  wire [1:0]         s_mode,   // 0 truncate, 1 half-up, 2 half-even, 3 stochastic
     input  wire [15:0]        s_rnd,    // random number of mode 3
-    output wire [OUT_W-1:0]   m_y       // signed
+    output wire [OUT_W-1:0]   m_y,      // signed
+    output wire               m_over    // m_y is saturated
 );
     gc_round_shift_step #(
         .IN_W    (IN_W),
@@ -28,7 +29,8 @@ module gc_round_shift #(
         .s_shift (s_shift),
         .s_mode  (s_mode),
         .s_rnd   (s_rnd),
-        .m_y     (m_y)
+        .m_y     (m_y),
+        .m_over  (m_over)
     );
 endmodule
 

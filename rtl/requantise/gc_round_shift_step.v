@@ -2,7 +2,7 @@
 // Drops the lowest `s_shift` bits of a signed number with one of four roundings and saturates the result.
 // One result per cycle, 3 cycles latency, free running; stage i only moves when s_step[i] is high, so the owner of
 // the pipeline's valid bits decides how much toggles. Bit-exact with gradcore.fixed.requantize. All inputs belong to
-// the same word and may change every cycle; s_shift must be below IN_W.
+// the same word and may change every cycle; s_shift must be below IN_W. m_over says that the rounded number did not fit.
 `default_nettype none
 
 module gc_round_shift_step #(
@@ -16,7 +16,8 @@ module gc_round_shift_step #(
     input  wire [SHIFT_W-1:0] s_shift,
     input  wire [1:0]         s_mode,   // 0 truncate, 1 half-up, 2 half-even, 3 stochastic
     input  wire [15:0]        s_rnd,    // random number of mode 3
-    output reg  [OUT_W-1:0]   m_y       // signed
+    output reg  [OUT_W-1:0]   m_y,      // signed
+    output reg                m_over    // m_y is saturated
 );
     generate
         if (OUT_W > IN_W) begin : g_illegal
@@ -38,7 +39,7 @@ module gc_round_shift_step #(
 
     wire [IN_W-1:0] ones   = {IN_W{1'b1}};
     wire [IN_W-1:0] kept   = ones << s_shift;
-    wire [IN_W-1:0] above  = kept << (OUT_W - 1);  // bits that must equal the sign
+    wire [IN_W-1:0] above  = kept << OUT_W;        // bits that equal the sign unless far outside the range
     wire [IN_W-1:0] below  = ~kept >> 16;          // bits under the 16 fraction bits
     wire            sign   = s_x[IN_W-1];
 
@@ -51,7 +52,7 @@ module gc_round_shift_step #(
     reg [1:0]          mode_q;
     reg [15:0]         rnd_q;
     reg                sign_q;
-    reg                over_q;
+    reg                far_q;
     reg                sticky_q;
 
     always @(posedge clk) if (s_step[0]) begin
@@ -60,7 +61,7 @@ module gc_round_shift_step #(
         mode_q   <= s_mode;
         rnd_q    <= s_rnd;
         sign_q   <= sign;
-        over_q   <= |((s_x ^ {IN_W{sign}}) & above);
+        far_q    <= |((s_x ^ {IN_W{sign}}) & above);
         sticky_q <= |(s_x & below);
     end
 
@@ -79,24 +80,26 @@ module gc_round_shift_step #(
         endcase
     end
 
-    wire [FINE_W:0] sum = {shifted[FINE_W-1], shifted[FINE_W-1:0]} + {{(OUT_W+1){1'b0}}, round}
+    wire [FINE_W:0] sum = {sign_q, shifted[FINE_W-1:0]} + {{(OUT_W+1){1'b0}}, round}
                         + {{FINE_W{1'b0}}, even_up};
 
     reg [OUT_W:0] sum_q;
     reg           sum_sign_q;
-    reg           sum_over_q;
+    reg           sum_far_q;
 
     always @(posedge clk) if (s_step[1]) begin
         sum_q      <= sum[FINE_W:16];
         sum_sign_q <= sign_q;
-        sum_over_q <= over_q;
+        sum_far_q  <= far_q;
     end
 
-    // Stage 3: saturate. Rounding up can leave the range too, but only at its upper end.
-    wire over = sum_over_q | (sum_q[OUT_W] ^ sum_q[OUT_W-1]);
+    // Stage 3: saturate. The sum has one bit more than the result; rounding up may bring a number back into the range, or out of it.
+    wire over = sum_far_q | (sum_q[OUT_W] ^ sum_q[OUT_W-1]);
 
-    always @(posedge clk) if (s_step[2])
-        m_y <= over ? {sum_sign_q, {(OUT_W-1){~sum_sign_q}}} : sum_q[OUT_W-1:0];
+    always @(posedge clk) if (s_step[2]) begin
+        m_over <= over;
+        m_y    <= over ? {sum_sign_q, {(OUT_W-1){~sum_sign_q}}} : sum_q[OUT_W-1:0];
+    end
 
     wire _unused = &{1'b0, coarse[IN_W+OUT_W+18:COARSE_W], shifted[COARSE_W-1:FINE_W], sum[15:0]};
 endmodule

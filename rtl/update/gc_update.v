@@ -30,7 +30,8 @@ module gc_update #(
     output wire                  m_valid,
     input  wire                  m_ready,
     output wire [COLS*DW-1:0]    m_wgt,
-    output wire [COLS*DW-1:0]    m_mom
+    output wire [COLS*DW-1:0]    m_mom,
+    output reg                   sts_saturated  // pulse: a gradient, momentum or weight of a row was saturated
 );
     localparam RANDOM = 11;          // gc_update_random
     localparam LANE   = 12;          // gc_update_lane
@@ -71,6 +72,7 @@ module gc_update #(
 
     wire [COLS*DW-1:0] wgt;
     wire [COLS*DW-1:0] mom;
+    wire [3*COLS-1:0]  over;         // gradients, momentums, weights
     genvar c;
     generate
         for (c = 0; c < COLS; c = c + 1) begin : g_lane
@@ -79,10 +81,26 @@ module gc_update #(
                 .cfg_shift_w(cfg_shift_w), .cfg_lr_m(cfg_lr_m), .cfg_beta_m(cfg_beta_m),
                 .s_grad(row[c*ACC_W +: ACC_W]), .s_wgt(row[COLS*ACC_W + c*DW +: DW]), .s_mom(row[COLS*(ACC_W+DW) + c*DW +: DW]),
                 .s_rnd({rnd[(2*COLS+c)*16 +: 16], rnd[(COLS+c)*16 +: 16], rnd[c*16 +: 16]}),
-                .m_wgt(wgt[c*DW +: DW]), .m_mom(mom[c*DW +: DW])
+                .m_wgt(wgt[c*DW +: DW]), .m_mom(mom[c*DW +: DW]), .m_over({over[2*COLS+c], over[COLS+c], over[c]})
             );
         end
     endgenerate
+
+    // Rows with a saturated word: the three roundings of a row come together.
+    reg  [2:0] any_q;
+    reg        done_q;
+    wire [1:0] any;
+    gc_delay_line #(.W(1), .CYCLES(9)) u_over_grad (.clk(clk), .clear(1'b0), .s_data(any_q[0]), .m_data(any[0]));
+    gc_delay_line #(.W(1), .CYCLES(4)) u_over_mom (.clk(clk), .clear(1'b0), .s_data(any_q[1]), .m_data(any[1]));
+    always @(posedge clk) begin
+        any_q         <= {|over[2*COLS +: COLS], |over[COLS +: COLS], |over[0 +: COLS]};
+        done_q        <= done;
+        sts_saturated <= done_q && (any_q[2] || |any);
+        if (rst) begin
+            done_q        <= 1'b0;
+            sts_saturated <= 1'b0;
+        end
+    end
 
     wire rows_s_ready_unused;
     wire [5:0] rows_sts_level_unused;

@@ -17,7 +17,7 @@ module gc_row_part #(
     localparam [31:0]      COLS = 1 << ROT_W;
     localparam [ROW_W-1:0] LOW  = COLS[ROW_W-1:0] - 1'b1;
 
-    assign m_place = ((s_row >> (ROT_W + PART_W)) << ROT_W) | (s_row & LOW);
+    assign m_place = ((s_row >> PART_W) & ~LOW) | (s_row & LOW);
 
     genvar i;
     genvar k;

@@ -5,7 +5,7 @@ import cocotb
 import numpy as np
 import pytest
 
-from gradcore.fixed import requantize, saturate
+from gradcore.fixed import requantize, round_shift, saturate
 from gradcore.loss import LOSSES, difference, loss_delta, loss_sum
 from tb.support.bench import cycles, reset, start
 from tb.support.bits import pack, unpack
@@ -26,14 +26,14 @@ def bits(count: int, share: float = 0.5) -> list[int]:
 
 
 def word(**fixed) -> tuple[dict, dict]:
-    """Payload, and the expected data, enable, gate, user and loss."""
+    """Payload, and the expected data, enable, gate, user and loss, and what was saturated: (an activation, a delta)."""
     grid, acc_w, dw, user_w = (parameter(n) for n in ("GRID", "ACC_W", "DW", "USER_W"))
     lanes, top = grid * grid, 1 << (dw - 1)
     shift = random.choice([0, random.randrange(acc_w - dw + 2)])
     spread = random.choice([2, 20, 1 << (dw - 1), 1 << dw])  # few values make ties in windows
     acc = saturate([(random.randrange(-spread, spread) << shift) + random.getrandbits(shift) for _ in range(lanes)], acc_w)
     word = {"shift": shift, "mode": random.randrange(4), "relu": random.randrange(2), "pool": random.randrange(2),
-            "fold": random.randrange(1, grid.bit_length()), "scale": 0, "loss": 0,
+            "fold": random.randrange(1, grid.bit_length()), "scale": 0, "loss": 0, "delta": random.randrange(2),
             "t_pos": random.randrange(-top, top), "t_neg": random.randrange(-top, top),
             "loss_shift": random.randrange(14, 20)}
     if not word["pool"]:
@@ -47,10 +47,14 @@ def word(**fixed) -> tuple[dict, dict]:
     rnd, img, gate = [random.getrandbits(16) for _ in range(lanes)], bits(lanes, 0.8), bits(lanes)
 
     data = requantize(acc, word["shift"], dw, word["mode"], rnd)
+    rounded = round_shift(acc, word["shift"], word["mode"], rnd)
+    used = np.array(img) & np.array(lane_valid) & (np.array(gate) if word["scale"] else 1)
+    first, clipped = bool(((data != rounded) & used).any()), False
     loss = 0
     if word["loss"]:
         d = difference(NAMES[word["loss"]], data, np.array(gate), word["t_pos"], word["t_neg"]) * img * lane_valid
         loss, data = loss_sum(d), loss_delta(d, word["loss_shift"], dw)
+        clipped = bool((data != round_shift(d << 16, word["loss_shift"], "half_up")).any())
     if word["scale"]:
         data = data * gate
     passes = (data > 0) | (not word["relu"])
@@ -63,7 +67,14 @@ def word(**fixed) -> tuple[dict, dict]:
                "acc": pack(acc, acc_w), "rnd": pack(rnd, 16), "img_enable": pack(img, 1),
                "lane_valid": pack(lane_valid, 1), "gate": pack(gate, 1), "user": user}
     return payload, {"data": data, "enable": enable, "gate": [int(p and m) for p, m in zip(passes, maximum)],
-                     "user": user, "loss": loss}
+                     "user": user, "loss": loss, "saturated": (int(first and not word["delta"]), int(first and word["delta"] or clipped))}
+
+
+async def note(dut, seen: list):
+    """Cycles in which an activation, a delta was saturated."""
+    while True:
+        seen.append(int(dut.sts_saturated.value))
+        await cycles(dut, 1)
 
 
 async def check(dut, words, gap=0.0):
@@ -71,6 +82,7 @@ async def check(dut, words, gap=0.0):
     dut.cfg_loss_clear.value = 1
     await cycles(dut, 1)
     dut.cfg_loss_clear.value = 0
+    watch = cocotb.start_soon(note(dut, seen := []))
     got = await flow(dut, [payload for payload, _ in words], latency(), ["data", "enable", "gate", "user"], gap,
                      late={"gate": parameter("GATE_LATENCY")})
     for result, (payload, expected) in zip(got, words, strict=True):
@@ -81,6 +93,8 @@ async def check(dut, words, gap=0.0):
         assert unpack(result["gate"], 1, lanes, signed=False) == expected["gate"], payload
         assert int(result["user"]) == expected["user"]
     await cycles(dut, 8)
+    watch.cancel()
+    assert [(s & 1, s >> 1) for s in seen if s] == [expected["saturated"] for _, expected in words if any(expected["saturated"])]
     assert int(dut.sts_loss.value) == sum(expected["loss"] for _, expected in words)
 
 

@@ -83,6 +83,12 @@ def test_errors_change_no_bit(keep_every, bad):
     assert text.startswith("minibatch ") and "a write (SLVERR) at instruction 3" in text and text.endswith("; going on")
 
 
+def test_only_errors_without_a_good_iteration_in_between_count():
+    bench = Bench({4, 6, 8, 10}, keep_every=5, attempts=2)
+    bench.steps(6)
+    assert bench.equal() and bench.trainer.recoveries == 4
+
+
 def test_it_gives_up_with_the_last_error_and_can_still_be_used():
     bench = Bench({2, 3, 4}, attempts=3)
     bench.steps(2)
@@ -212,6 +218,17 @@ def test_after_an_error_every_program_is_compared():
     bench.flip("infer")
     bench.steps(1)
     assert bench.equal() and any("program infer of 4 images had changed" in text for text in bench.events[0].done)
+
+
+def test_without_a_trainer_the_first_run_after_an_error_is_compared():
+    bench = Bench({1}, verify="start")
+    x, labels = minibatch(bench.rng, NETWORK, 4)
+    bench.device.step(x, labels, 0)
+    with pytest.raises(EngineError):
+        bench.device.step(x, labels, 0)
+    bench.flip()
+    bench.device.step(x, labels, 0)
+    assert len(bench.said) == 1 and "program train of 4 images had changed" in bench.said[0]
 
 
 def test_weights_that_do_not_arrive():

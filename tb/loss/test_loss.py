@@ -5,6 +5,7 @@ import cocotb
 import numpy as np
 import pytest
 
+from gradcore.fixed import round_shift
 from gradcore.loss import LOSSES, difference, loss_delta, loss_sum
 from tb.support.bench import cycles, reset, start
 from tb.support.bits import pack, unpack
@@ -25,8 +26,8 @@ def element() -> int:
     return random.choice([-top, top - 1, -1, 0, 1, random.randrange(-top, top), random.randrange(-20, 20)])
 
 
-def word(kind: int | None = None, shift: int | None = None) -> tuple[dict, list[int], int]:
-    """Payload, deltas and sum of squares of a word."""
+def word(kind: int | None = None, shift: int | None = None) -> tuple[dict, tuple[list[int], list[int]], int]:
+    """Payload, deltas and which of them are saturated, and sum of squares of a word."""
     lanes, dw = parameter("GRID") ** 2, parameter("DW")
     kind = random.randrange(3) if kind is None else kind
     shift = random.randrange(32) if shift is None else shift
@@ -36,18 +37,20 @@ def word(kind: int | None = None, shift: int | None = None) -> tuple[dict, list[
     payload = {"kind": kind, "t_pos": t_pos & ((1 << dw) - 1), "t_neg": t_neg & ((1 << dw) - 1), "shift": shift,
                "target": pack(target, 1), "enable": pack(enable, 1), "data": pack(data, dw)}
     if kind == 0:
-        return payload, data, 0
+        return payload, (data, [0] * lanes), 0
     d = difference(NAMES[kind], np.array(data), np.array(target), t_pos, t_neg) * enable
-    return payload, loss_delta(d, shift, dw).tolist(), loss_sum(d)
+    delta = loss_delta(d, shift, dw)
+    return payload, (delta.tolist(), (delta != round_shift(d << 16, shift, "half_up")).astype(int).tolist()), loss_sum(d)
 
 
 async def check(dut, words, gap=0.0):
     dut.cfg_clear.value = 1
     await cycles(dut, 1)
     dut.cfg_clear.value = 0
-    got = await flow(dut, [w[0] for w in words], LATENCY, ["delta"], gap)
+    got = await flow(dut, [w[0] for w in words], LATENCY, ["delta", "over"], gap)
     for result, (payload, expected, _) in zip(got, words, strict=True):
-        assert unpack(result["delta"], parameter("DW"), parameter("GRID") ** 2) == expected, payload
+        lanes = parameter("GRID") ** 2
+        assert (unpack(result["delta"], parameter("DW"), lanes), unpack(result["over"], 1, lanes, signed=False)) == expected, payload
     await cycles(dut, sum_latency())
     assert int(dut.sts_loss.value) == sum(w[2] for w in words)
 
@@ -90,7 +93,7 @@ async def largest_squares_are_summed_exactly(dut):
     low, high = -(1 << (dw - 1)), (1 << (dw - 1)) - 1
     payload = {"kind": 1, "t_pos": high, "t_neg": 0, "shift": 16, "target": (1 << lanes) - 1,
                "enable": (1 << lanes) - 1, "data": pack([low] * lanes, dw)}
-    await check(dut, [(payload, [low] * lanes, lanes * (high - low) ** 2)] * 40)
+    await check(dut, [(payload, ([low] * lanes, [1] * lanes), lanes * (high - low) ** 2)] * 40)
 
 
 @cocotb.test()

@@ -4,7 +4,7 @@ import random
 import cocotb
 import pytest
 
-from gradcore.fixed import requantize
+from gradcore.fixed import requantize, round_shift
 
 from tb.support.bench import cycles, reset, start
 from tb.support.bits import pack, unpack
@@ -26,20 +26,22 @@ def sums(lanes: int, acc_w: int, dw: int, shift: int) -> list[int]:
     return values
 
 
-def word(mode: int | None = None, shift: int | None = None) -> tuple[dict, list[int]]:
+def word(mode: int | None = None, shift: int | None = None) -> tuple[dict, tuple[list[int], list[int]]]:
+    """Payload; results, and which of them are saturated."""
     lanes, acc_w, dw = parameter("GRID") ** 2, parameter("ACC_W"), parameter("DW")
     mode = random.randrange(4) if mode is None else mode
     shift = random.randrange(acc_w) if shift is None else shift
     acc, rnd = sums(lanes, acc_w, dw, shift), [random.choice([0, 0xFFFF, random.getrandbits(16)]) for _ in range(lanes)]
     payload = {"shift": shift, "mode": mode, "acc": pack(acc, acc_w), "rnd": pack(rnd, 16)}
-    return payload, requantize(acc, shift, dw, mode, rnd).tolist()
+    data = requantize(acc, shift, dw, mode, rnd)
+    return payload, (data.tolist(), (data != round_shift(acc, shift, mode, rnd)).astype(int).tolist())
 
 
 async def check(dut, words, gap=0.0):
-    got = await flow(dut, [payload for payload, _ in words], LATENCY, ["data"], gap)
+    got = await flow(dut, [payload for payload, _ in words], LATENCY, ["data", "over"], gap)
     lanes, dw = parameter("GRID") ** 2, parameter("DW")
     for result, (payload, expected) in zip(got, words, strict=True):
-        assert unpack(result["data"], dw, lanes) == expected, payload
+        assert (unpack(result["data"], dw, lanes), unpack(result["over"], 1, lanes, signed=False)) == expected, payload
 
 
 @cocotb.test()

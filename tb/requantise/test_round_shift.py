@@ -5,7 +5,7 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 
-from gradcore.fixed import requantize
+from gradcore.fixed import fits, requantize, round_shift
 from tb.support.bench import cycles
 from tb.support.runner import expect_elaboration_error, parameter, run
 
@@ -20,14 +20,15 @@ async def any_width_matches_the_model(dut):
     expected = []
     for now in range(1500 + LATENCY):
         if now >= LATENCY:
-            assert dut.m_y.value.to_signed() == expected[now - LATENCY], f"word {now - LATENCY}"
+            assert (dut.m_y.value.to_signed(), dut.m_over.value) == expected[now - LATENCY], f"word {now - LATENCY}"
         shift, mode, rnd = random.randrange(shifts), random.randrange(4), random.choice([0, 65535, random.getrandbits(16)])
         near = random.choice([0, -1 << (out_w - 1), (1 << (out_w - 1)) - 1, random.randrange(-9, 9)])
         x = (near << shift) + random.choice([0, (1 << shift) >> 1, random.getrandbits(shift)]) + random.randrange(-1, 2)
         x = random.choice([x, x, random.getrandbits(in_w), -1 << (in_w - 1)]) & ((1 << in_w) - 1)
         dut.s_x.value, dut.s_shift.value, dut.s_mode.value, dut.s_rnd.value = x, shift, mode, rnd
         signed = x - ((x >> (in_w - 1)) << in_w)
-        expected.append(int(requantize(signed, shift, out_w, mode, rnd)))
+        over = not fits(round_shift(signed, shift, mode, rnd), out_w)
+        expected.append((int(requantize(signed, shift, out_w, mode, rnd)), int(over)))
         await cycles(dut, 1)
 
 

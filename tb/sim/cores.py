@@ -16,24 +16,21 @@ from tb.support.folds import image_of_lane
 from tb.update import test_update
 from tb.upsample import test_upsample
 
-from .lists import List, drawn_from
+from . import step
+from .lists import List, drawn_from, place
 
-LISTS = {}
+FILES = {"step": (step.PLACE, step.text)}     # name: file and function that gives what it has to hold
 
 
 def bench(seed: int = 1, **parameters):
     """Register a function that fills the list of the core of its name."""
     def register(function):
-        LISTS[function.__name__] = function, seed, parameters
+        def text() -> str:
+            with drawn_from(seed, parameters):
+                return function().text
+        FILES[function.__name__] = place(function.__name__), text
         return function
     return register
-
-
-def text(core: str) -> str:
-    """What the core's file has to hold."""
-    function, seed, parameters = LISTS[core]
-    with drawn_from(seed, parameters):
-        return function().text
 
 
 def numbers(bits: int, count: int) -> list[int]:
@@ -178,7 +175,7 @@ def loss():
     """Local gradients of both losses, and LOSS when all words are through."""
     found = List(dict(look=1, kind=2, t_pos=12, t_neg=12, shift=5, target=16, enable=16, data=192), dict(value=192))
     words = [test_loss.word(kind) for kind in range(3) for _ in range(16)]
-    for payload, delta, _ in words:
+    for payload, (delta, _), _ in words:
         found.send(**payload)
         found.expect(value=delta)
     found.idle(12)
@@ -190,7 +187,7 @@ def loss():
 @bench(GRID=4, ACC_W=32, DW=12, USER_W=4, GATE_LATENCY=3)
 def drain():
     """Words of every kind; lanes that are not enabled are masked. LOSS at the end."""
-    found = List(dict(look=1, acc=512, rnd=256, shift=6, mode=2, relu=1, pool=1, fold=2, scale=1, loss=2, t_pos=12, t_neg=12, loss_shift=5,
+    found = List(dict(look=1, acc=512, rnd=256, shift=6, mode=2, relu=1, pool=1, fold=2, scale=1, loss=2, delta=1, t_pos=12, t_neg=12, loss_shift=5,
                       img_enable=16, lane_valid=16, gate=16, user=4), dict(user=4, enable=16, gate=16, data=192))
     total = 0
     for _ in range(40):

@@ -7,12 +7,15 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+import traceback
 from pathlib import Path
 
 import numpy as np
 
 from gradcore import run_folder
+from gradcore.__main__ import main as gradcore_main
 from tb.support.sim import ENGINES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,15 +52,57 @@ def start(*arguments, **options):
                             stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, preexec_fn=default_signals, **options)  # fmt: skip
 
 
+class Forked:
+    """The command in a copy of this process, which has loaded everything: as `start`, without the second that loading
+    takes. This process must have no other thread."""
+
+    def __init__(self, *arguments):
+        self.returncode, self.output = None, tempfile.TemporaryFile()
+        self.pid = os.fork()
+        if self.pid:
+            return
+        code = 255
+        try:
+            for stream in (1, 2):
+                os.dup2(self.output.fileno(), stream)
+            sys.stdout, sys.stderr = (open(stream, "w", closefd=False) for stream in (1, 2))
+            sys.argv = ["gradcore", *map(str, arguments)]
+            default_signals()
+            code = gradcore_main()
+            sys.stdout.flush()
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+
+    def poll(self, flags=os.WNOHANG):
+        """The exit code, None before the end."""
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, flags)
+            self.returncode = os.waitstatus_to_exitcode(status) if pid else None
+        return self.returncode
+
+    def send_signal(self, kind):
+        """Send a signal, if there is still somebody to get it."""
+        if self.poll() is None:
+            os.kill(self.pid, kind)
+
+    def communicate(self, timeout=None):
+        """Wait for the end: all output, and nothing."""
+        self.poll(0)
+        self.output.seek(0)
+        return self.output.read().decode(), ""
+
+
 class Wrong(Exception):
     """A training did not end as the undisturbed one."""
 
 
 class Kills:
-    """Trainings of a small network in `folder`, on a back end."""
+    """Trainings of a small network in `folder`, on a back end; `start` is `start` or `Forked`."""
 
-    def __init__(self, folder, backend="reference", seed=1, epochs=12, images=38):
-        self.folder, self.backend, self.seed = Path(folder), backend, seed
+    def __init__(self, folder, backend="reference", seed=1, epochs=12, images=38, start=start):
+        self.folder, self.backend, self.seed, self.start = Path(folder), backend, seed, start
         self.folder.mkdir(parents=True, exist_ok=True)
         rng = np.random.default_rng(1)
         (self.folder / "net.toml").write_text(NET)
@@ -72,13 +117,13 @@ class Kills:
         """Train without a signal: the results and, in seconds after the start, when the run folder gets its first file
         and when all is done."""
         out, begun, begin = self.folder / "undisturbed", None, time.monotonic()
-        process = start(*self.command, "--checkpoint-minutes", 0, "--out", out)
+        process = self.start(*self.command, "--checkpoint-minutes", 0, "--out", out)
         while process.poll() is None:
             if begun is None and (out / run_folder.CHECKPOINT).exists():
                 begun = time.monotonic() - begin
             time.sleep(0.002)
         if process.returncode or begun is None:
-            raise Wrong(f"the undisturbed training ended with {process.returncode}: {process.stderr.read()}")
+            raise Wrong(f"the undisturbed training ended with {process.returncode}: {''.join(process.communicate())}")
         self.begun, self.done = begun, time.monotonic() - begin
         self.expected = self.results(out)
 
@@ -95,14 +140,14 @@ class Kills:
         command = [*self.command, "--checkpoint-minutes", rng.choice([0, 10]), "--out", out]
         met = []
         for _ in range(rng.choice([1, 1, 2])):
-            process = start(*command)
+            process = self.start(*command)
             moment = time.monotonic() + rng.uniform(0.9 * self.begun, self.done)
             while process.poll() is None and time.monotonic() < moment:
                 time.sleep(0.001)
             process.send_signal(kind)
             output, errors = process.communicate(timeout=300)
             met.append(self.left(out, process.returncode, kind, output + errors))
-        process = start(*command)
+        process = self.start(*command)
         output, errors = process.communicate(timeout=600)
         if process.returncode:
             raise Wrong(f"run {number} ({', '.join(met)}): resumed, it ended with {process.returncode}: {output}{errors}")

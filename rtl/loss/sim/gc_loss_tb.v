@@ -21,12 +21,13 @@ module gc_loss_tb;
         .clk(clk), .rst(rst), .m_valid(valid), .m_ready(1'b1), .m_data(word), .s_valid(m_valid || (valid && look)), .s_ready(s_ready),
         .s_data(m_valid ? delta : {{(LANES*DW-64){1'b0}}, loss})
     );
+    wire [15:0] over;
     gc_loss #(.GRID(4), .DW(DW)) u_loss (
         .clk(clk), .rst(rst), .cfg_clear(1'b0), .s_valid(valid && !look), .s_kind(kind), .s_t_pos(t_pos), .s_t_neg(t_neg), .s_shift(shift),
-        .s_target(target), .s_enable(enable), .s_data(data), .m_valid(m_valid), .m_delta(delta), .sts_loss(loss)
+        .s_target(target), .s_enable(enable), .s_data(data), .m_valid(m_valid), .m_delta(delta), .m_over(over), .sts_loss(loss)
     );
 
-    wire _unused = &{1'b0, s_ready};
+    wire _unused = &{1'b0, s_ready, over};
 endmodule
 
 `default_nettype wire

@@ -29,11 +29,12 @@ module gc_requantise_tb;
     gc_position_random #(.GRID(4)) u_random (
         .clk(clk), .rst(rst), .s_valid(place_valid), .s_seed(seed), .s_tag(tag), .s_k(k), .s_i(i), .s_j(j), .m_valid(rnd_valid), .m_rnd(rnd)
     );
+    wire [15:0] over;
     gc_requantise #(.GRID(4), .ACC_W(ACC_W), .DW(DW)) u_requantise (
-        .clk(clk), .rst(rst), .s_valid(rnd_valid), .s_shift(shift), .s_mode(mode), .s_acc(acc), .s_rnd(rnd), .m_valid(m_valid), .m_data(m_data)
+        .clk(clk), .rst(rst), .s_valid(rnd_valid), .s_shift(shift), .s_mode(mode), .s_acc(acc), .s_rnd(rnd), .m_valid(m_valid), .m_data(m_data), .m_over(over)
     );
 
-    wire _unused = &{1'b0, s_ready};
+    wire _unused = &{1'b0, s_ready, over};
 endmodule
 
 `default_nettype wire

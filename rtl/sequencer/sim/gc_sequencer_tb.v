@@ -7,6 +7,7 @@ module gc_sequencer_tb;
     wire        clk, rst, valid, ready, start, s_ready, last, error, finished;
     wire [27:0] instruction, given;
     wire [1:0]  engine;
+    wire [2:0]  advance, restart, at_first, at_last;
     wire [7:0]  code;
     wire [23:0] counts, place, number;
     reg  [23:0] counts_q;
@@ -24,7 +25,7 @@ module gc_sequencer_tb;
     );
     gc_loop_nest #(.LEVELS(3), .W(8)) u_nest (
         .clk(clk), .cfg_count(walking_q ? counts_q : counts), .start(!walking_q), .step(walking_q && s_ready),
-        .advance(), .restart(), .at_first(), .at_last(), .last(last), .index(place)
+        .advance(advance), .restart(restart), .at_first(at_first), .at_last(at_last), .last(last), .index(place)
     );
 
     assign counts = given[27:4];
@@ -43,7 +44,7 @@ module gc_sequencer_tb;
         end
     end
 
-    wire _unused = &{1'b0, error};
+    wire _unused = &{1'b0, error, given[3:0], advance, restart, at_first, at_last};
 endmodule
 
 `default_nettype wire

@@ -5,8 +5,8 @@
 module gc_stream_tb;
     wire        clk, rst, valid, ready, last, m_valid, m_ready;
     wire [7:0]  data, m_data;
-    wire        up_valid, up_ready, fifo_valid, fifo_ready, reg_valid, reg_ready, down_valid, room;
-    wire [2:0]  up_words, reg_words;
+    wire        up_valid, up_ready, fifo_valid, fifo_ready, reg_valid, reg_ready, down_valid, room, beat_last;
+    wire [2:0]  up_words, reg_words, level;
     wire [31:0] up_data, reg_data;
     wire [34:0] fifo_data;
     wire [7:0]  down_data;
@@ -19,11 +19,11 @@ module gc_stream_tb;
     );
     gc_stream_upsize #(.WIDTH(8), .RATIO(4)) u_up (
         .clk(clk), .rst(rst), .s_valid(valid), .s_ready(ready), .s_last(last), .s_data(data),
-        .m_valid(up_valid), .m_ready(up_ready), .m_last(), .m_words(up_words), .m_data(up_data)
+        .m_valid(up_valid), .m_ready(up_ready), .m_last(beat_last), .m_words(up_words), .m_data(up_data)
     );
     gc_stream_fifo #(.WIDTH(35), .DEPTH(4)) u_fifo (
         .clk(clk), .rst(rst), .s_valid(up_valid), .s_ready(up_ready), .s_data({up_words, up_data}),
-        .m_valid(fifo_valid), .m_ready(fifo_ready), .m_data(fifo_data), .sts_level()
+        .m_valid(fifo_valid), .m_ready(fifo_ready), .m_data(fifo_data), .sts_level(level)
     );
     gc_stream_register #(.WIDTH(35)) u_register (
         .clk(clk), .rst(rst), .s_valid(fifo_valid), .s_ready(fifo_ready), .s_data(fifo_data),
@@ -44,6 +44,8 @@ module gc_stream_tb;
             lane_q  <= 3'd1;
         end else if (down_valid && room) lane_q <= lane_q + 3'd1;
     end
+
+    wire _unused = &{1'b0, beat_last, level};
 endmodule
 
 `default_nettype wire

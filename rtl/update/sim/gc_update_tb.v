@@ -6,7 +6,7 @@ module gc_update_tb;
     localparam COLS = 4, DW = 8, ACC_W = 24;
     localparam IN_W = 1 + 2 + 6 + 5 + 4 + 15 + 15 + 32 + 16 + COLS*ACC_W + 2*COLS*DW + 32 + 16;
 
-    wire                  clk, rst, valid, ready, momentum, m_valid, m_ready;
+    wire                  clk, rst, valid, ready, momentum, m_valid, m_ready, saturated;
     wire [IN_W-1:0]       word;
     wire [1:0]            mode;
     wire [5:0]            shift_g;
@@ -27,8 +27,10 @@ module gc_update_tb;
         .clk(clk), .rst(rst), .cfg_momentum(momentum), .cfg_mode(mode), .cfg_shift_g(shift_g), .cfg_shift_v(shift_v), .cfg_shift_w(shift_w),
         .cfg_lr_m(lr_m), .cfg_beta_m(beta_m), .cfg_seed(seed), .cfg_tag(tag),
         .s_valid(valid), .s_ready(ready), .s_grad(grad), .s_wgt(wgt), .s_mom(mom), .s_key(key), .s_of(of),
-        .m_valid(m_valid), .m_ready(m_ready), .m_wgt(m_wgt), .m_mom(m_mom)
+        .m_valid(m_valid), .m_ready(m_ready), .m_wgt(m_wgt), .m_mom(m_mom), .sts_saturated(saturated)
     );
+
+    wire _unused = &{1'b0, saturated};
 endmodule
 
 `default_nettype wire
