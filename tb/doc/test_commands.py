@@ -59,7 +59,7 @@ def test_gradcore(command, folder, monkeypatch, capsys):
         monkeypatch.setattr(bench, "measure", lambda network, config, *_: seen.append(config) or sys.exit(0))
         assert cli.run(words) == 0 and seen
     elif any(re.fullmatch(r"(uio|xdma):\d+", word) for word in words):
-        assert cli.run(words) == cli.USER and capsys.readouterr().err.startswith("error: /dev/")     # a board is missing
+        assert cli.run(words) == cli.USER and capsys.readouterr().err.startswith("error: /dev/")     # no board
     else:
         assert cli.run([*words, *(CHEAP if words[0] == "train" else [])]) == 0
 
