@@ -9,6 +9,6 @@ from tb.support import runner
 
 @pytest.fixture(autouse=True)
 def repeatable(request):
-    """One seed for a test, the environment's SEED or a new one; what it draws outside the simulation follows from it, too."""
+    """The seed: the environment's SEED or a new one; what a test draws outside the simulation follows from it, too."""
     runner.drawn_seed = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 31)))
     random.seed(f"{runner.drawn_seed} {request.node.nodeid}")

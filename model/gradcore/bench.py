@@ -53,14 +53,13 @@ def random_batches(network, seed: int):
 
 
 def data_batches(network, dataset, seed: int):
-    """Endless minibatches of a data set's training images, in a new order in every epoch."""
+    """Endless minibatches of a data set's training images, in a new order in every epoch. Raises DataError at once."""
     check(dataset, network, rest=False)
     x = quantize_input(dataset.x_train, network)
     if len(x) < network.minibatch:
         raise DataError(dataset.name, "x_train", f"has {len(x)} images, a minibatch {network.minibatch}")
-    for epoch in count():
-        for index in shuffled(len(x), network.minibatch, seed, epoch):
-            yield x[index], dataset.y_train[index]
+    order = (index for epoch in count() for index in shuffled(len(x), network.minibatch, seed, epoch))
+    return ((x[index], dataset.y_train[index]) for index in order)
 
 
 def measure(network, config: EngineConfig, memory: Memory = Memory(), batches=None, iterations: int = 2, seed: int = 1, say=lambda text: None,

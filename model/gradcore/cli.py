@@ -102,9 +102,9 @@ def bench(
         network = networks.load(file)
         network = replace(network, minibatch=images or network.minibatch)
         config = engine_config(bench_table.engine(file, grids[lanes], columns, engine), network.data_width)
+        batches = benches.data_batches(network, datasets.load(data), seed) if data else None
         with fitting(file):
             config = benches.engine_for(network, config)
-        batches = benches.data_batches(network, datasets.load(data), seed) if data else None
         dram = memory_of(backend, stall, bytes_per_cycle=memory[0], latency=memory[1])
         found, events, ops = benches.measure(network, config, dram, batches, iterations, seed, screen.print, backend)
         wrong |= reports.failed(found)

@@ -17,11 +17,12 @@ from tb.doc.documents import DOCUMENTS, Command, commands, quoted, rows
 
 SHOWN = commands()
 ELSEWHERE = ("vivado", "qsys-script", "cd", "export", "pip")      # vendors' tools and the shell: nothing of ours
-PLACES = {"NET.toml": "net.toml", "NET": "digits", "RUN": "run", "WEIGHTS.npz": "run/weights.npz", "--data FILE": "images.npz",
-          "--out FILE": "out.npz"}
+PLACES = {"NET.toml": "net.toml", "NET": "digits", "RUN": "run", "WEIGHTS.npz": "run/weights.npz",
+          "--data FILE": "images.npz", "--out FILE": "out.npz"}
 CHEAP = ["--data", "images.npz", "--backend", "reference", "--no-float32", "--epochs", "1"]      # added to `train`
 OTHERS = {"--setup", "--target", "--x-initial"}                   # of FuseSoC and Verilator
-KINDS = set(re.findall(r'"(gradcore \w+)"', "".join(file.read_text() for file in (ROOT / "model").rglob("*.py"))))     # of files
+MODEL = "".join(file.read_text() for file in (ROOT / "model").rglob("*.py"))
+KINDS = set(re.findall(r'"(gradcore \w+)"', MODEL))              # of files, named like commands
 GROUP = typer.main.get_command(cli.app)
 
 
@@ -47,7 +48,7 @@ GRADCORE = [command for command in SHOWN if command.words[0] == "gradcore"]
 
 
 @pytest.mark.parametrize("command", GRADCORE, ids=str)
-def test_gradcore(command, folder, monkeypatch):
+def test_gradcore(command, folder, monkeypatch, capsys):
     words = [PLACES.get(pair, PLACES.get(word, word)) for pair, word in zip(pairs(command.words), command.words[1:])]
     monkeypatch.chdir(folder)
     if len(words) == 1 and words[0] != "doctor" or command.words[1:] == ("compile", "--json"):
@@ -57,6 +58,8 @@ def test_gradcore(command, folder, monkeypatch):
         monkeypatch.setattr(bench, "engine_for", lambda network, config: config)
         monkeypatch.setattr(bench, "measure", lambda network, config, *_: seen.append(config) or sys.exit(0))
         assert cli.run(words) == 0 and seen
+    elif any(re.fullmatch(r"(uio|xdma):\d+", word) for word in words):
+        assert cli.run(words) == cli.USER and capsys.readouterr().err.startswith("error: /dev/")     # no board
     else:
         assert cli.run([*words, *(CHEAP if words[0] == "train" else [])]) == 0
 
@@ -120,7 +123,8 @@ def test_a_wrong_command_goes_red(line):
 def test_report_draws_what_its_row_says(folder):
     """Of a benchmark: tb/host/test_bench.py."""
     row, = (row for row in rows((ROOT / "doc" / "simulation.md").read_text()) if row[0] == "`gradcore report RUN`")
-    assert re.search(r"draws `(\S+)` of a run or `(\S+)` of a benchmark again", row[1]).groups() == ("loss.png", "roofline.png")
+    said = re.search(r"draws `(\S+)` of a run or `(\S+)` of a benchmark again", row[1])
+    assert said.groups() == ("loss.png", "roofline.png")
     run = shutil.copytree(folder / "run", folder / "again")
     for name in ("loss.png", "timeline.png"):
         (run / name).unlink(missing_ok=True)

@@ -9,4 +9,5 @@ from tb.support.runner import run
 
 def test_draws():
     print(f"DRAWN={random.getrandbits(60)}")
-    run("ram", "gc_ram_sdp", {"DEPTH": 4}, module="tb.runner.cases", testcase="draws", env={"DRAWN": os.environ["DRAWN"]})
+    drawn = {"DRAWN": os.environ["DRAWN"]}
+    run("ram", "gc_ram_sdp", {"DEPTH": 4}, module="tb.runner.cases", testcase="draws", env=drawn)

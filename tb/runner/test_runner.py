@@ -61,7 +61,8 @@ def test_seed_of_the_environment_repeats_a_run(monkeypatch, tmp_path):
 
 def test_the_printed_seed_repeats_what_is_drawn_outside_and_inside(tmp_path):
     def draws(name, **seed):
-        env = {key: value for key, value in os.environ.items() if key != "SEED"} | {"DRAWN": str(tmp_path / name)} | seed
+        env = {key: value for key, value in os.environ.items() if key != "SEED"}
+        env |= {"DRAWN": str(tmp_path / name)} | seed
         command = [sys.executable, "-m", "pytest", "-q", "-s", ROOT / "tb" / "runner" / "drawn.py"]
         done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=200)
         assert done.returncode == 0, done.stdout
