@@ -154,7 +154,7 @@ def report(folder: Annotated[Path, typer.Argument(metavar="RUN", help="run folde
         line = reports.last_line(found) if "history" in found else reports.bench_line(found)
     except files.FileError:
         raise
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UserError(f"{file}: is not a report: {error!r}") from error
     write_json(json_file, found)
     if json_file != "-":
@@ -163,6 +163,8 @@ def report(folder: Annotated[Path, typer.Argument(metavar="RUN", help="run folde
             for row in rows[1:]:
                 table.add_row(*map(str, row))
             console.print(table)
+        for warning in reports.warnings(found):
+            print(f"warning: {warning}")
         print(line, flush=True)
     if "history" in found:
         reports.loss_picture(folder / "loss.png", found["history"])

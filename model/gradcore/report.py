@@ -169,6 +169,10 @@ def tables(found):
     if engines:
         rows = [(cause, *(parts[cause] for parts in engines.values())) for cause in next(iter(engines.values()))]
         yield "cycles of each engine by cause", [("", *engines), *rows]
+    saturated = [row for row in found.get("saturations") or [] if row["clipped"]]
+    if saturated:
+        rows = [(row["layer"], row["kind"], row["clipped"], row["words"], row["last_clipped"], row["last_words"]) for row in saturated]
+        yield "saturated words", [("layer", "kind", "saturated", "of words", "in the last epoch", "of words"), *rows]
     if found.get("per_phase"):
         rows = [(p["layer"], p["pass"], p["cycles"], f"{100 * p['busy'] / max(p['cycles'], 1):.1f} %",
                  ", ".join(f"{cause} {n}" for cause, n in p["stalls"].items()) or ("beside the array" if p.get("beside") else ""))
