@@ -3,8 +3,8 @@
 // at most OUTSTANDING reads without all their data; a write burst has exactly burstcount beats, its address and burstcount in each. For the native
 // port: every request is a burst with its address and length, every beat moves once, in order; data and responses of the bus with their codes, `last`
 // where the request says. Nothing waits but for the bus, a read also for one of OUTSTANDING places, a write request for the beats of the one before.
-// A reset forgets all bursts. Assumed: the native port's rules of its requester; readdatavalid only for a read taken in an earlier cycle,
-// writeresponsevalid only for a burst whose last beat was, fewer than 65535 of them missing.
+// A reset forgets all bursts; read data that nothing asks for are dropped. Assumed: the native port's rules of its requester; writeresponsevalid
+// only for a burst whose last beat was taken, fewer than 65535 of them missing.
 `default_nettype none
 
 module gc_avalon_master_props (
@@ -66,6 +66,7 @@ module gc_avalon_master_props (
     wire        native_full_unused, bus_read_full;
     wire [7:0]  read_left_unused;
     wire        read_done;
+    wire        expected = readdatavalid && bus_reads != 3'd0;
     wire [8:0]  read_len = read_burstcount - 9'd1;
     wire        read_taken = read && !read_waitrequest;
     gc_read_rules #(.REQUESTER(1)) u_native_read (
@@ -76,7 +77,7 @@ module gc_avalon_master_props (
         .clk(clk), .rst(rst), .started(started), .valid(read), .ready(!read_waitrequest), .addr(read_address), .len(read_len[7:0])
     );
     gc_burst_queue u_bus_read (
-        .clk(clk), .rst(rst), .request(read_taken), .len(read_len[7:0]), .beat(readdatavalid), .bursts(bus_reads), .left(read_left_unused),
+        .clk(clk), .rst(rst), .request(read_taken), .len(read_len[7:0]), .beat(expected), .bursts(bus_reads), .left(read_left_unused),
         .full(bus_read_full), .done(read_done)
     );
 
@@ -130,12 +131,11 @@ module gc_avalon_master_props (
 
     integer i;
     always @* if (started) begin
-        assume (!readdatavalid || bus_reads != 3'd0);
         assume (!writeresponsevalid || unanswered_q != 16'd0);
         assume (!(&unanswered_q) || write_waitrequest);
         if (read) assert (read_burstcount >= 9'd1 && read_burstcount <= 9'd256 && read_address == rreq_addr && read_len == {1'b0, rreq_len});
         assert (read == (rreq_valid && !bus_read_full) && read_taken == (rreq_valid && rreq_ready));
-        assert (rdat_valid == readdatavalid && rdat_data == readdata && rdat_resp == read_response);
+        assert (rdat_valid == expected && rdat_data == readdata && rdat_resp == read_response);
         if (native_writes != 3'd0) assert (write_burstcount >= 9'd1 && write_burstcount <= 9'd256 && {write_address, write_burstcount} == asked_q);
         if (write && !first) assert ({write_address, write_burstcount} == command_q);
         if (write) assert (word == wdat_word && wdat_last == (left == 9'd1));

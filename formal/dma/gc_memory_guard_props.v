@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // gc_memory_guard with 2 windows of any place and right, 2 clients, 4 outstanding bursts a side. Nothing that no window allows is ever shown; what is
 // shown stays until taken and was asked for; under an abort nothing new is shown; quiet means that nothing is outstanding, and then it
-// stays so as long as the abort does. Assumed: windows do not change, the memory answers only what it was asked, at most 4 bursts at a time.
+// stays so as long as the abort does; answers that nothing outstanding asks for are told to nobody. Assumed: windows do not change, the memory
+// takes at most 4 bursts at a time on each side.
 `default_nettype none
 
 module gc_memory_guard_props (
@@ -40,11 +41,14 @@ module gc_memory_guard_props (
     wire [32:0] awaddr;
     wire [7:0]  awlen;
     wire        wvalid;
+    wire        rdat_valid;
+    wire        wrsp_valid;
+    wire [4:0]  moves;
     wire        fault;
     wire [7:0]  code;
 
     gc_memory_guard #(.ADDR_W(33), .CLIENTS(2), .WINDOWS(2), .DEPTH(4)) u_dut (
-        .clk(clk), .rst(rst), .cfg_base(base), .cfg_end(last), .cfg_read(may_read), .cfg_write(may_write), .s_abort(abort), .sts_quiet(quiet),
+        .clk(clk), .rst(rst), .cfg_base(base), .cfg_end(last), .cfg_read(may_read), .cfg_write(may_write), .s_abort(abort), .sts_quiet(quiet), .m_moves(moves), .m_rdat_valid(rdat_valid), .m_wrsp_valid(wrsp_valid),
         .s_rreq_valid(rreq_valid), .s_rreq_ready(rreq_ready), .s_rreq_addr(rreq_addr), .s_rreq_len(rreq_len), .s_rreq_client(2'b01),
         .s_wreq_valid(wreq_valid), .s_wreq_ready(wreq_ready), .s_wreq_addr(wreq_addr), .s_wreq_len(wreq_len), .s_wreq_client(2'b10),
         .s_wdat_valid(wdat_valid), .s_wdat_ready(wdat_ready),
@@ -67,14 +71,16 @@ module gc_memory_guard_props (
     reg [8:0] beats_q;
     reg       silent_q;      // an abort with nothing shown
     reg       quiet_q;
+    reg       forgot_q;      // a reset with bursts outstanding
     wire      read_taken  = arvalid && arready;
     wire      write_taken = awvalid && awready;
     always @(posedge clk) begin
-        reads_q  <= rst ? 3'd0 : reads_q + {2'd0, read_taken} - {2'd0, rvalid && rlast};
-        writes_q <= rst ? 3'd0 : writes_q + {2'd0, write_taken} - {2'd0, bvalid};
+        reads_q  <= rst ? 3'd0 : reads_q + {2'd0, read_taken} - {2'd0, rdat_valid && rlast};
+        writes_q <= rst ? 3'd0 : writes_q + {2'd0, write_taken} - {2'd0, wrsp_valid};
         beats_q  <= rst ? 9'd0 : write_taken ? {1'b0, awlen} + 9'd1 : beats_q - {8'd0, wvalid && wready};
         silent_q <= !rst && abort && !arvalid && !awvalid;
         quiet_q  <= !rst && abort && quiet;
+        forgot_q <= rst && |reads_q && |writes_q;
     end
 
     (* hierconn *) wire [2:0] \u_dut.u_read_bursts.level ;
@@ -84,19 +90,21 @@ module gc_memory_guard_props (
     always @* if (started) begin
         assume (reads_q < 3'd4 || !arready);
         assume (writes_q < 3'd4 || !awready);
-        assume (!rvalid || |reads_q);
-        assume (!bvalid || |writes_q);
+        assert (rdat_valid == (rvalid && |reads_q));
+        assert (wrsp_valid == (bvalid && |writes_q));
+        assert (moves == {wrsp_valid, write_taken, read_taken, wvalid && wready, rdat_valid});
         assert (!arvalid || allowed(may_read, araddr[32:12]));
         assert (!awvalid || allowed(may_write, awaddr[32:12]));
         assert (!wvalid || |beats_q);
         assert (!silent_q || !abort || (!arvalid && !awvalid));
         assert (quiet == (!arvalid && !awvalid && ~(|reads_q) && ~(|writes_q) && ~(|beats_q)));
         assert (!quiet_q || !abort || quiet);
-        assert (!fault || code == 8'd7 || code == 8'd8 || ((rvalid || bvalid) && |resp));
+        assert (!fault || code == 8'd7 || code == 8'd8 || ((rdat_valid || wrsp_valid) && |resp));
         assert (\u_dut.u_read_bursts.level == reads_q && \u_dut.u_write_bursts.level == writes_q && \u_dut.beats_q == beats_q);
         assert (reads_q <= 3'd4 && writes_q <= 3'd4);
         cover (fault && code == 8'd8 && reads_q == 3'd3);
         cover (quiet_q && abort && fault);
+        cover (forgot_q && rvalid && bvalid && |resp && !rst);
     end
 endmodule
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The native memory port (doc/streams.md) as two Avalon-MM hosts, one that reads and one that writes. Reads: pipelined bursts, nothing is
 // added to their latency; OUTSTANDING of them at most wait for data. Writes: a request is held while its beats leave, so a burst of n beats takes
-// n + 1 cycles; the host expects one write response per burst. Read data and responses are always taken.
+// n + 1 cycles; the host expects one write response per burst. Read data and responses are always taken; read data that nobody has asked
+// for since the reset are dropped.
 `default_nettype none
 
 module gc_avalon_master #(
@@ -52,10 +53,10 @@ module gc_avalon_master #(
     reg  [7:0] beat_q;
     wire [7:0] len;
     wire       room;
-    wire       len_valid_unused;
+    wire       asked;
 
     gc_register_queue #(.WIDTH(8), .DEPTH(OUTSTANDING)) u_lengths (
-        .clk(clk), .rst(rst), .s_push(s_rreq_valid && s_rreq_ready), .s_data(s_rreq_len), .m_room(room), .m_valid(len_valid_unused),
+        .clk(clk), .rst(rst), .s_push(s_rreq_valid && s_rreq_ready), .s_data(s_rreq_len), .m_room(room), .m_valid(asked),
         .s_pop(m_rdat_valid && m_rdat_last), .m_data(len)
     );
 
@@ -63,7 +64,7 @@ module gc_avalon_master #(
     assign avm_read_burstcount = {1'b0, s_rreq_len} + 9'd1;
     assign avm_read_read       = s_rreq_valid && room;
     assign s_rreq_ready        = room && !avm_read_waitrequest;
-    assign m_rdat_valid        = avm_read_readdatavalid;
+    assign m_rdat_valid        = avm_read_readdatavalid && asked;
     assign m_rdat_data         = avm_read_readdata;
     assign m_rdat_last         = beat_q == len;
     assign m_rdat_resp         = avm_read_response;
@@ -95,8 +96,6 @@ module gc_avalon_master #(
             burst_q <= 1'b0;
         end
     end
-
-    wire _unused = &{1'b0, len_valid_unused};
 endmodule
 
 `default_nettype wire

@@ -26,7 +26,7 @@ module gc_register_bank #(
     output wire                           m_asked,             // the cycle before m_start
     output wire [ADDR_W-1:0]              m_asked_addr,        // in that cycle the first misaligned address, if any
     output wire                           m_misaligned,        // PROG_BASE or BASE is no multiple of the beat
-    output wire                           m_changed,           // pulse: a window has changed, two cycles ago
+    output wire                           m_changed,           // pulse: the write of the cycle before has changed a window
     output reg  [ADDR_W-1:0]              cfg_prog_base,
     output reg  [23:0]                    cfg_prog_length,
     output reg  [4*ADDR_W-1:0]            cfg_base,

@@ -97,8 +97,12 @@ async def episode(dut, seen):
         take, answer = random.random() < 0.6, bool(writes.open) and not writes.open[0][2] and random.random() < 0.3
         send = bool(reads.open) and random.random() < 0.6
         responses = [random.randint(1, 3) if random.random() < failing else 0 for _ in range(2)]
-        dut.m_wdat_ready.value, dut.s_wrsp_valid.value, dut.s_rdat_valid.value = int(take), int(answer), int(send)
-        dut.s_rdat_last.value = int(send and reads.open[0][2] == 1)
+        # Answers to what was asked before the reset, that nobody waits for.
+        late_read, late_answer = (not side.open and random.random() < 0.2 for side in (reads, writes))
+        dut.m_wdat_ready.value, dut.s_wrsp_valid.value, dut.s_rdat_valid.value = int(take), int(answer or late_answer), int(send or late_read)
+        dut.s_rdat_last.value = int(reads.open[0][2] == 1 if send else random.getrandbits(1))
+        if late_read or late_answer:
+            responses = [random.randrange(4) if late else response for late, response in zip((late_read, late_answer), responses)]
         dut.s_rdat_resp.value, dut.s_wrsp_resp.value = responses
         dut.s_abort.value = int(aborted is not None)
         await ReadOnly()
@@ -107,6 +111,9 @@ async def episode(dut, seen):
         assert bool(dut.m_wdat_valid.value) == (due > 0), "beats before their request or after their last"
         assert bool(dut.s_wdat_ready.value) == (take and due > 0)
         quiet = bool(dut.sts_quiet.value)
+        assert (bool(dut.m_rdat_valid.value), bool(dut.m_wrsp_valid.value)) == (send, answer)
+        taken = [bool(port("m_?req_valid").value) and side.ready for side, port in ((writes, writes.port), (reads, reads.port))]
+        assert int(dut.m_moves.value) == int("".join(str(int(move)) for move in (answer, *taken, take and due > 0, send)), 2)
         expected = None
         if send and responses[0]:
             expected = 16 + responses[0], False, 1 << reads.open[0][1], reads.open[0][0]

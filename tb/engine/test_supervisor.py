@@ -5,13 +5,15 @@ import random
 
 import cocotb
 import pytest
+from cocotb.triggers import ReadOnly, Timer
 
 from tb.support.bench import cycles, start
 from tb.support.bits import pack
 from tb.support.runner import parameter, run
 
 LOAD, WLOAD, COMPUTE, STORE, UPDATE, FETCH = range(6)
-MALFORMED, DEADLOCK, WATCHDOG, STOPPED, UNKNOWN = 3, 4, 5, 6, 1
+MALFORMED, DEADLOCK, WATCHDOG, STOPPED, MISALIGNED, OVERFLOW, UNKNOWN = 3, 4, 5, 6, 9, 10, 1
+ENDLESS = 65536     # cycles that a program without a watchdog waits for the bus after an error
 CLIENTS = {False: (FETCH, LOAD, WLOAD, UPDATE, UPDATE), True: (STORE, UPDATE, UPDATE)}     # of reads and of writes (doc/architecture.md)
 
 
@@ -21,15 +23,19 @@ class Bench:
     def __init__(self, dut):
         self.dut = dut
         self.index = [random.getrandbits(24) for _ in range(6)]
+        self.asked = random.getrandbits(parameter("ADDR_W")) | 1
 
     async def begin(self, **inputs) -> None:
-        quiet = dict(s_finished=0, s_stop=0, cfg_watchdog=0, s_progress=0, s_mismatch=0, s_refused=0, s_refused_code=0, s_active=0, s_waiting=0,
+        quiet = dict(s_misaligned=0, s_force=0, s_moved=0, s_overflow=0, s_finished=0, s_stop=0, cfg_watchdog=0, s_progress=0, s_mismatch=0, s_refused=0, s_refused_code=0, s_active=0, s_waiting=0,
                      s_draining=0, s_fault=0, s_quiet=0, s_index=pack(self.index[:5], 24), s_next=self.index[5])  # fmt: skip
-        self.set(**(quiet | inputs), start=1)
+        self.set(**(quiet | inputs), s_asked=1, s_asked_addr=self.asked, start=0)
+        await cycles(self.dut, 1)
+        self.set(s_asked=0, s_asked_addr=random.getrandbits(parameter("ADDR_W")), start=1)
         await cycles(self.dut, 1)
         self.set(start=0)
         assert self.dut.sts_running.value and not self.dut.m_abort.value
-        assert not (self.dut.sts_code.value or self.dut.sts_index.value or self.dut.sts_addr.value)
+        assert not (self.dut.sts_code.value or self.dut.sts_index.value)
+        assert self.dut.sts_addr.value == (self.asked if inputs.get("s_misaligned") else 0)
 
     def set(self, **inputs) -> None:
         for name, value in inputs.items():
@@ -38,28 +44,63 @@ class Bench:
     def fault(self, code: int, writes: bool, client: int, addr: int) -> int:
         return addr << 15 | 1 << client + 10 | writes << 9 | code << 1 | 1
 
+    def told(self):
+        dut = self.dut
+        return int(dut.sts_code.value), int(dut.sts_index.value), int(dut.sts_addr.value)
+
     async def aborted(self, code: int, index: int, addr: int = 0) -> None:
         """The error is there one cycle on; its report, the end on a quiet bus and nothing before."""
         dut = self.dut
         await cycles(dut, 1)
         assert dut.m_abort.value and dut.sts_running.value
-        assert (int(dut.sts_code.value), int(dut.sts_index.value), int(dut.sts_addr.value)) == (code, index, addr)
+        assert self.told() == (code, index, addr)
         # A second error changes nothing, nor does an end; the bus is still at work.
-        self.set(s_stop=1, s_mismatch=31, s_finished=1, s_fault=self.fault(8, True, 0, 5), s_quiet=0)
+        self.set(s_stop=1, s_force=1, s_overflow=1, s_mismatch=31, s_finished=1, s_fault=self.fault(8, True, 0, 5), s_quiet=0, s_moved=1)
         for _ in range(random.randint(0, 20)):
             await cycles(dut, 1)
             assert dut.m_abort.value and not dut.core_rst.value and not dut.m_failed.value and not dut.m_done.value
-        self.set(s_stop=0, s_mismatch=0, s_finished=0, s_fault=0, s_quiet=1)
+        self.set(s_stop=0, s_force=0, s_mismatch=0, s_finished=0, s_fault=0, s_quiet=1)
+        await self.clears(True)
+        assert self.told() == (code, index, addr)
+
+    async def clears(self, running: bool, forced: bool = False) -> None:
+        """Four cycles of core_rst; a running program fails with the last of them, another one has failed before."""
+        dut = self.dut
         for cycle in range(4):
             await cycles(dut, 1)
-            assert dut.core_rst.value and dut.sts_running.value and bool(dut.m_failed.value) == (cycle == 3)
+            assert dut.core_rst.value and dut.m_abort.value and dut.sts_running.value == running and dut.sts_open.value == (not running)
+            assert bool(dut.m_failed.value) == (running and cycle == 3) and bool(dut.m_forget.value) == (forced and cycle == 0)
         await cycles(dut, 1)
-        assert not (dut.core_rst.value or dut.m_abort.value or dut.m_failed.value or dut.sts_running.value)
-        assert (int(dut.sts_code.value), int(dut.sts_index.value), int(dut.sts_addr.value)) == (code, index, addr)
+        assert not (dut.core_rst.value or dut.m_abort.value or dut.m_failed.value or dut.m_forget.value or dut.sts_running.value or dut.sts_open.value)
+
+    async def gives_up(self, limit: int) -> None:
+        """After `limit` cycles in which the bus does not move, counted anew from the error and from each move on, the program fails."""
+        dut = self.dut
+        await cycles(dut, 1)
+        assert dut.m_abort.value
+        told = self.told()
+        self.set(s_progress=1)              # whatever still goes on inside
+        for _ in range(random.randint(0, 3)):
+            await cycles(dut, random.randint(1, limit))
+            self.set(s_moved=1, s_quiet=0)
+            await cycles(dut, 1)
+            self.set(s_moved=0)
+        await Timer(10 * limit, "ns")       # cycles; that it fails would stay
+        assert dut.sts_running.value and not (dut.m_failed.value or dut.sts_open.value or dut.core_rst.value)
+        if not dut.m_failed.value:          # of the cycle in which the error was seen
+            await cycles(dut, 1)
+        assert dut.m_failed.value and dut.sts_running.value
+        await cycles(dut, 1)
+        for _ in range(random.randint(1, 2 * min(limit, 500))):
+            self.set(s_stop=random.getrandbits(1), s_mismatch=random.getrandbits(5), s_finished=random.getrandbits(1), s_moved=random.getrandbits(1))
+            assert dut.m_abort.value and dut.sts_open.value and self.told() == told
+            assert not (dut.m_failed.value or dut.m_done.value or dut.sts_running.value or dut.core_rst.value or dut.m_forget.value)
+            await cycles(dut, 1)
+        self.set(s_stop=0, s_mismatch=0, s_finished=0)
 
 
 async def bench(dut) -> Bench:
-    await start(dut, start=0)
+    await start(dut, start=0, s_asked=0, cfg_watchdog=0)
     return Bench(dut)
 
 
@@ -85,6 +126,78 @@ async def each_error_names_its_instruction(dut):
         await b.begin(s_active=active)
         b.set(s_stop=1)
         await b.aborted(STOPPED, b.index[FETCH])
+        await b.begin(s_active=active)
+        b.set(s_overflow=1, s_stop=random.getrandbits(1))
+        await b.aborted(OVERFLOW, b.index[FETCH])
+
+
+@cocotb.test()
+async def a_misaligned_address_ends_the_program_at_once(dut):
+    b = await bench(dut)
+    for _ in range(3):
+        await b.begin(s_misaligned=1, s_finished=1, s_stop=random.getrandbits(1))
+        await b.aborted(MISALIGNED, b.index[FETCH], b.asked)
+        b.set(s_misaligned=0)
+        await cycles(dut, 3)
+        assert b.told() == (MISALIGNED, b.index[FETCH], b.asked)
+
+
+@cocotb.test()
+async def a_bus_that_stays_still_is_not_waited_for(dut):
+    """Then its answers come, or they are given up."""
+    b = await bench(dut)
+    for limit in (1, 2, 700, 40):
+        for forced in (False, True):
+            await b.begin(cfg_watchdog=limit, s_progress=1)
+            await cycles(dut, random.randint(0, 2 * limit))
+            b.set(s_stop=1, s_progress=0)
+            await b.gives_up(limit)
+            b.set(**({"s_force": 1} if forced else {"s_quiet": 1}))
+            await b.clears(False, forced)
+            b.set(s_force=0)
+
+
+@cocotb.test()
+async def a_bus_that_becomes_quiet_in_time_is_clean_at_the_end(dut):
+    b = await bench(dut)
+    for delay in range(1, 12):
+        await b.begin(cfg_watchdog=6)
+        b.set(s_stop=1)
+        await cycles(dut, delay)
+        b.set(s_quiet=1, s_stop=0)
+        failed = opened = False
+        for _ in range(12):
+            await ReadOnly()
+            opened |= bool(dut.sts_open.value)
+            assert not dut.m_failed.value or not failed
+            failed |= bool(dut.m_failed.value)
+            await cycles(dut, 1)
+        assert opened == (delay > 8) and (failed or opened) and not dut.m_abort.value
+
+
+@cocotb.test()
+async def without_a_watchdog_the_wait_is_long(dut):
+    b = await bench(dut)
+    await b.begin()
+    await Timer(10 * (ENDLESS + 100), "ns")
+    assert dut.sts_running.value and not dut.m_abort.value
+    b.set(s_mismatch=1)
+    await b.gives_up(ENDLESS)
+    b.set(s_force=1)
+    await b.clears(False, True)
+
+
+@cocotb.test()
+async def force_means_nothing_to_a_running_program_and_to_none(dut):
+    b = await bench(dut)
+    b.set(s_force=1)
+    await cycles(dut, 10)
+    assert not (dut.core_rst.value or dut.m_forget.value)
+    await b.begin(s_force=1)
+    await cycles(dut, 10)
+    assert not (dut.core_rst.value or dut.m_forget.value) and dut.sts_running.value
+    b.set(s_stop=1)
+    await b.aborted(STOPPED, b.index[FETCH])
 
 
 @cocotb.test()
@@ -97,7 +210,7 @@ async def a_deadlock_is_found_after_256_cycles_in_which_nothing_could_happen(dut
         b.set(s_progress=1)
         await cycles(dut, 1)
         b.set(s_progress=0)
-        for _ in range(255):
+        for _ in range(256):
             await cycles(dut, 1)
             assert not dut.m_abort.value
         b.set(s_quiet=1)
@@ -106,6 +219,8 @@ async def a_deadlock_is_found_after_256_cycles_in_which_nothing_could_happen(dut
         await b.begin(**(dict(s_waiting=3, s_quiet=1) | busy))
         await cycles(dut, 600)
         assert dut.sts_running.value and not dut.m_abort.value
+    b.set(s_quiet=1)                        # the last of them
+    await b.aborted(DEADLOCK, b.index[LOAD])
 
 
 @cocotb.test()
@@ -120,7 +235,7 @@ async def the_watchdog_counts_cycles_without_progress(dut):
             b.set(s_progress=1)
             await cycles(dut, 1)
             b.set(s_progress=0)
-        await cycles(dut, limit)
+        await cycles(dut, limit + 1)
         assert not dut.m_abort.value
         lost = active or waiting
         await b.aborted(WATCHDOG, b.index[(lost & -lost).bit_length() - 1] if lost else b.index[FETCH])
@@ -156,7 +271,14 @@ async def a_reset_ends_an_error(dut):
     dut.rst.value = 1
     await cycles(dut, 1)
     dut.rst.value = 0
-    assert not (dut.m_abort.value or dut.sts_running.value or dut.core_rst.value or dut.sts_code.value)
+    assert not (dut.m_abort.value or dut.sts_running.value or dut.core_rst.value or dut.sts_code.value or dut.sts_open.value)
+    await b.begin(cfg_watchdog=2)
+    b.set(s_stop=1)
+    await b.gives_up(2)
+    dut.rst.value = 1
+    await cycles(dut, 1)
+    dut.rst.value = 0
+    assert not (dut.m_abort.value or dut.sts_open.value or dut.core_rst.value or dut.m_forget.value)
 
 
 @pytest.mark.parametrize("width", [33, 48])

@@ -11,7 +11,7 @@ from gradcore.register_map import elaborate
 
 @dataclass(frozen=True)
 class Bits:
-    """A field: its kind is store (software writes, reads back), w1c, pulse (writes do something, reads zero), const or hw (hardware's)."""
+    """A field: its kind is store (software writes, reads back), w1c, w1s, pulse (writes do something, reads zero), const or hw (hardware's)."""
 
     name: str
     low: int
@@ -37,7 +37,8 @@ class Word:
 def _kind(field: FieldNode) -> str:
     onwrite, hardware = field.get_property("onwrite"), field.is_hw_writable or field.get_property("hwset")
     found = (field.is_sw_readable, field.is_sw_writable, bool(field.get_property("singlepulse")), onwrite, hardware)
-    return {(True, True, False, None, False): "store", (True, True, False, OnWriteType.woclr, True): "w1c", (False, True, True, None, False): "pulse",
+    return {(True, True, False, None, False): "store", (True, True, False, OnWriteType.woclr, True): "w1c",
+            (True, True, False, OnWriteType.woset, False): "w1s", (False, True, True, None, False): "pulse",
             (True, False, False, None, False): "const", (True, False, False, None, True): "hw"}[found]
 
 

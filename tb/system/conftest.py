@@ -5,8 +5,10 @@ import random
 
 import pytest
 
-from tb.support.safety import Bench
 from tb.support.sim import ENGINES
+
+pytest.register_assert_rewrite("tb.support.safety")
+from tb.support.safety import Bench  # noqa: E402
 
 
 @pytest.fixture(params=[*((name, seed) for seed, name in enumerate(ENGINES)), ("sim", 3)], ids=str)
