@@ -72,11 +72,11 @@ def execute(backend, timeout: float, what: str, patience: float = PATIENCE) -> i
     try:
         _start(backend)
         status = _wait(backend, timeout)
+        doing = "" if status is not None else _doing(backend)
     except BaseException as error:
         error.add_note(f"{what}: {_halt(backend, patience)}")
         raise
     if status is None:
-        doing = _doing(backend)
         said = _halt(backend, patience)
         raise EngineTimeout(f"{what} did not end in {timeout:g} s, {doing}; {said}", *error_registers(backend))
     if not status & ENDED:

@@ -198,7 +198,9 @@ class Device:
         return [self._piece(tensor, self.tensor(tensor)) for tensor in (*memory.weight, *memory.momentum)]
 
     def restore(self, saved: list):
-        """Write a state that `save` has given, read back and compared. Raises IntegrityError."""
+        """Write a state that `save` has given, read back and compared. Raises IntegrityError, EngineBusy."""
+        if self.backend.read32(reg.STATUS) & reg.BUSY:      # else the two would write over each other
+            control.require_quiet(self.backend)
         self.loads += 1
         for piece in saved:
             piece.write(self.backend)
@@ -212,6 +214,7 @@ class Device:
         """One training iteration on integers `x` (N, C, H, W), labels (N,), N up to the minibatch; returns the
         integer LOSS."""
         x = self._checked(x)
+        control.require_quiet(self.backend)     # before anything is written
         compiled = self._for(len(x))
         self.backend.mem_write(self._images, compiled.pack_images(x))
         self.backend.mem_write(self._targets, compiled.pack_targets(labels))
@@ -232,6 +235,7 @@ class Device:
     def outputs(self, x, iteration: int = 0) -> np.ndarray:
         """Outputs (N, classes) as integers of any number of images, with the roundings of `iteration`."""
         x, size, result = self._checked(x), self.compiled.images, []
+        control.require_quiet(self.backend)
         output = self.compiled.memory.act[-1]
         for at in range(0, len(x), size):
             part = x[at : at + size]

@@ -126,10 +126,16 @@ def test_a_busy_engine_is_refused_until_it_is_stopped():
     saved = bench.device.save()
     bench.backend.tune(simulation(latency=5_000).memory)
     left_running(bench)
-    with pytest.raises(EngineBusy, match="busy .STATUS 0x1. .*gradcore.control.stop"):
-        bench.device.step(*bench.minibatch(), 1)
-    with pytest.raises(EngineBusy):
-        Device(bench.backend, NETWORK, ENGINES["sim"], 1, origin=1 << 20)
+    before, bench.backend.mem_write = bench.backend.mem_write, None      # nothing is written
+    x, labels = bench.minibatch()
+    for refused in (lambda: bench.device.step(x, labels, 1), lambda: bench.device.step(x[:1], labels[:1], 1),
+                    lambda: bench.device.outputs(x), lambda: bench.device.restore(saved),
+                    lambda: bench.device.load(bench.trainer.weights()),
+                    lambda: bench.device.run(bench.device.compiled, "train", 0, 0, 1),
+                    lambda: Device(bench.backend, NETWORK, ENGINES["sim"], 1, origin=1 << 20)):
+        with pytest.raises(EngineBusy, match="busy .STATUS 0x1. .*gradcore.control.stop"):
+            refused()
+    bench.backend.mem_write = before
     assert bench.device.stop() & reg.FAILED and quiet(bench.backend)
     second = Device(bench.backend, NETWORK, ENGINES["sim"], 1, origin=1 << 20)
     second.restore([replace(piece, address=piece.address + second.base - bench.device.base) for piece in saved])
