@@ -32,6 +32,8 @@ def word(**fixed) -> tuple[dict, dict]:
     shift = random.choice([0, random.randrange(acc_w - dw + 2)])
     spread = random.choice([2, 20, 1 << (dw - 1), 1 << dw])  # few values make ties in windows
     acc = saturate([(random.randrange(-spread, spread) << shift) + random.getrandbits(shift) for _ in range(lanes)], acc_w)
+    if random.random() < 0.5:       # one lane, which may take part or not
+        acc[random.randrange(lanes)] = random.choice([-1 << (acc_w - 1), (1 << (acc_w - 1)) - 1])
     word = {"shift": shift, "mode": random.randrange(4), "relu": random.randrange(2), "pool": random.randrange(2),
             "fold": random.randrange(1, grid.bit_length()), "scale": 0, "loss": 0, "delta": random.randrange(2),
             "t_pos": random.randrange(-top, top), "t_neg": random.randrange(-top, top),
@@ -109,6 +111,12 @@ async def words_with_gaps_keep_their_own_configuration(dut):
     await start(dut, cfg_loss_clear=0, s_gate=0)
     await check(dut, [word()])
     await check(dut, [word() for _ in range(40)], gap=0.5)
+
+
+@cocotb.test()
+async def what_the_gate_takes_away_is_not_saturated(dut):
+    await start(dut, cfg_loss_clear=0, s_gate=0)
+    await check(dut, [word(scale=1, pool=0, loss=0) for _ in range(100)])
 
 
 @cocotb.test()
