@@ -38,8 +38,7 @@ class Compute:
     # Sums
 
     def gather(self):
-        """Operands to sums: FP, BP (blocks, lanes, channels); WU (rg, taps, input maps, output maps of the group) and the sum column.
-        Groups of lanes sum pixels of their own: modulo 2^ACC_W in the array, exactly when they are joined."""
+        """Operands to sums: FP, BP (blocks, lanes, channels); WU (rg, taps, input maps, output maps of the group) and the sum column."""
         return self._gradients() if self.wu else self._maps()
 
     def _maps(self):
@@ -76,11 +75,10 @@ class Compute:
         y, x = self.y0 + self.dy[:, None, None], self.x0 + self.dx[:, None, None]
         index, inside = columns.channels(operand(instr, "col"), y, x, g[:, None], cols, instr["col_channels"])
         act = columns.read(index, inside).reshape(len(self.dy), len(g), -1, cols)
-        # Which group of lanes takes a pixel does not matter where any part of a sum fits.
-        limit, groups = 1 << (self.config.acc_width - 1), self.config.groups
-        fit = delta.shape[1] * int(np.abs(delta).max()) * int(np.abs(act).max()) < limit
-        parts = [(act, delta)] if fit else [(act[:, :, k::groups], delta[:, k::groups]) for k in range(groups)]
-        sums = sum(wrap(arithmetic.exact_matmul(a.transpose(0, 1, 3, 2)[None], d[:, None, None]), self.config.acc_width) for a, d in parts)
+        # Each group of lanes sums pixels of its own; the gradient buffer joins them exactly.
+        steps = delta.shape[1] // self.config.groups
+        assert steps * int(np.abs(delta).max()) * int(np.abs(act).max()) < 1 << self.config.acc_width - 1, "a sum may not fit the accumulator"
+        sums = arithmetic.exact_matmul(act.transpose(0, 1, 3, 2)[None], delta[:, None, None])
         sums = sums.reshape(len(rg), len(self.dy), -1, cols)[:, :, : len(self.channels)]
         return sums, delta.sum(axis=1)
 

@@ -9,6 +9,8 @@ from gradcore.loss import difference, targets
 from gradcore.network import Network
 from gradcore.reference import initial_weights
 
+DIVERGING = np.errstate(over="ignore", invalid="ignore")    # infinite and undefined losses are results, not accidents
+
 
 class FloatTrainer:
     """Trains `network` in `dtype` (float32) from the quantised initial weights that `ReferenceTrainer` has for the same seed.
@@ -23,6 +25,7 @@ class FloatTrainer:
             fractions = {"weight": p.fw, "bias": p.fb, "momentum": 0, "bias_momentum": 0}
             self.state.append({k: dequantize(v, Format(network.data_width, fractions[k])).astype(dtype) for k, v in layer.items()})
 
+    @DIVERGING
     def step(self, x, labels, iteration: int = 0) -> float:
         """Train on real images `x` (N, C, H, W) and `labels` (N,); returns the loss summed over them. `iteration` is not used."""
         loss = self.gradients(x, labels)
@@ -56,6 +59,7 @@ class FloatTrainer:
             last["error"].insert(0, error)
         return float((d.astype(np.float64) ** 2).sum()) * (1.0 if hinge else 0.5)
 
+    @DIVERGING
     def forward(self, x) -> np.ndarray:
         """Outputs (N, classes) of real images `x`, computed minibatch by minibatch."""
         size = self.network.minibatch

@@ -5,38 +5,22 @@ A `Network` is checked when it is made: whatever the engine cannot do raises `Ne
 the nearest form that is supported.
 """
 
-import difflib
 import math
-import re
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
+from gradcore import network_checks as check
 from gradcore import toml_text
 from gradcore.fixed import ACC_W, COEF_MAX, FRAC_MAX, FRAC_MIN, MODES
 from gradcore.loss import LOSSES, loss_shift
+from gradcore.network_checks import MAPS_MAX, NAME_MAX, NetworkError
 
 OPTIMISERS = ("sgd", "momentum")
 LAYER_FORMATS = ("act", "weight", "bias", "delta", "momentum", "bias_momentum")
-LAYERS_MAX, WORDS_MAX, NAME_MAX = 1000, 1 << 28, 64     # layers; weights and biases of all; characters of a name
-KERNEL_MAX, SIZE_MAX, MAPS_MAX, IMAGES_MAX, DENSE_MAX = 11, 1024, 4096, 65535, 128
+LAYERS_MAX, WORDS_MAX = 1000, 1 << 28     # layers; weights and biases of all
+KERNEL_MAX, IMAGES_MAX, DENSE_MAX = 11, 65535, 128
 LR_MIN = 64   # smallest lr_m: below it the learning rate would be wrong by more than 1 %
 GUARD = 4     # bits by which the scaled gradient is wanted to be finer than the momentum's last bit
-
-
-class NetworkError(ValueError):
-    """A network that the engine cannot run. Attributes: file, layer (index or None), field, nearest (supported form or '')."""
-
-    def __init__(self, field, problem, nearest="", layer=None, name="", file=None):
-        self.field, self.problem, self.nearest = field, problem, str(nearest)
-        self.layer, self.name, self.file = layer, name, file
-        super().__init__(field, problem)
-
-    def __str__(self):
-        parts = [str(self.file)] if self.file else []
-        if self.layer is not None:
-            parts.append(f"layer {self.layer}" + (f" '{toml_text.printable(str(self.name), NAME_MAX)}'" if self.name else ""))
-        text = ": ".join([*parts, toml_text.printable(self.field), toml_text.printable(self.problem)])
-        return text + (f"; nearest supported: {toml_text.printable(self.nearest)}" if self.nearest else "")
 
 
 @dataclass(frozen=True)
@@ -158,21 +142,21 @@ class Network:
     formats: dict = field(default_factory=dict)
 
     def __post_init__(self):
-        _text("name", self.name)
+        check.text("name", self.name)
         if len(self.name) > NAME_MAX or not self.name.isprintable():
             raise NetworkError("name", f"{self.name!r} is not a line of text", f"up to {NAME_MAX} characters")
-        _choice("loss", self.loss, LOSSES)
-        _choice("optimiser", self.optimiser, OPTIMISERS)
-        _number("learning_rate", self.learning_rate, 0, 1024, "a positive number", above=True)
-        _number("momentum", self.momentum, 0, 0.999, "0 to 0.999")
-        _integer("minibatch", self.minibatch, 1, IMAGES_MAX)
-        _integer("data_width", self.data_width, 8, 16)
+        check.choice("loss", self.loss, LOSSES)
+        check.choice("optimiser", self.optimiser, OPTIMISERS)
+        check.number("learning_rate", self.learning_rate, 0, 1024, "a positive number", above=True)
+        check.number("momentum", self.momentum, 0, 0.999, "0 to 0.999")
+        check.integer("minibatch", self.minibatch, 1, IMAGES_MAX)
+        check.integer("data_width", self.data_width, 8, 16)
         modes = self.rounding if isinstance(self.rounding, dict) else dict.fromkeys(("act", "delta", "param"), self.rounding)
         for kind, mode in modes.items():
-            _choice("rounding", kind, ("act", "delta", "param"))
-            _choice(f"rounding.{kind}" if modes is self.rounding else "rounding", mode, MODES)
-        _fractions(self.formats, ("input", *LAYER_FORMATS))
-        shape = _triple("input", self.shape)
+            check.choice("rounding", kind, ("act", "delta", "param"))
+            check.choice(f"rounding.{kind}" if modes is self.rounding else "rounding", mode, MODES)
+        check.fractions(self.formats, ("input", *LAYER_FORMATS))
+        shape = check.triple("input", self.shape)
         object.__setattr__(self, "shape", shape)
         object.__setattr__(self, "layers", tuple(self.layers))
         if not self.layers:
@@ -216,7 +200,7 @@ class Network:
         for index, layer in enumerate(self.layers):
             name = getattr(layer, "name", "")
             try:
-                _layer_name(name)
+                check.layer_name(name)
                 name = name or f"{'fc' if isinstance(layer, Dense) else 'conv'}{index}"
                 if name in names:
                     raise NetworkError("name", f"'{name}' is used twice", f"'{name}_{index}'")
@@ -241,9 +225,9 @@ class Network:
                 raise NetworkError("relu", "the loss needs the sums of the last layer", "relu = false")
             if last.pool:
                 raise NetworkError("pool", "the loss needs the sums of the last layer", "no pool")
-            _within("format.act", last.fo, 0, self.data_width - 2, "the target 1.0 does not fit the output")
+            check.within("format.act", last.fo, 0, self.data_width - 2, "the target 1.0 does not fit the output")
             shift = loss_shift(self.loss, last.fo, last.fd)
-            _within("format.delta", last.fd, last.fd + shift - 31, last.fd + shift, f"the loss's shift {shift} is outside 0..31")
+            check.within("format.delta", last.fd, last.fd + shift - 31, last.fd + shift, f"the loss's shift {shift} is outside 0..31")
         except NetworkError as error:
             error.layer, error.name = last.index, last.name
             raise
@@ -251,8 +235,8 @@ class Network:
 
     def _derive(self, index, name, layer, shape, fa, fe, fractions) -> LayerParameters:
         width, dense = self.data_width, isinstance(layer, Dense)
-        kernel = tuple(shape[1:]) if dense else _pair("kernel", layer.kernel, 1, (KERNEL_MAX, KERNEL_MAX))
-        pad = (0, 0) if dense else _pair("pad", layer.pad, 0, (kernel[0] - 1, kernel[1] - 1))
+        kernel = tuple(shape[1:]) if dense else check.pair("kernel", layer.kernel, 1, (KERNEL_MAX, KERNEL_MAX))
+        pad = (0, 0) if dense else check.pair("pad", layer.pad, 0, (kernel[0] - 1, kernel[1] - 1))
         if dense and max(kernel) > DENSE_MAX:
             raise NetworkError("type", f"a Dense layer on maps of {kernel[0]}x{kernel[1]}", f"maps up to {DENSE_MAX}x{DENSE_MAX}: pool before")
         rows, columns = shape[1] + 2 * pad[0] - kernel[0] + 1, shape[2] + 2 * pad[1] - kernel[1] + 1
@@ -264,11 +248,11 @@ class Network:
             raise NetworkError("pool", f"maps of {rows}x{columns} cannot be pooled", "no pool")
         out = (layer.maps, rows // 2, columns // 2) if pool else (layer.maps, rows, columns)
         fo, fw, fb, fd = (fractions[key] for key in ("act", "weight", "bias", "delta"))
-        _within("format.act", fo, fa + fw - ACC_W + 1, fa + fw, f"fa + fw - fo = {fa + fw - fo} is outside 0..{ACC_W - 1}")
+        check.within("format.act", fo, fa + fw - ACC_W + 1, fa + fw, f"fa + fw - fo = {fa + fw - fo} is outside 0..{ACC_W - 1}")
         if layer.bias:
-            _within("format.bias", fb, fa + fw - width + 2, fa + fw, f"fa + fw - fb = {fa + fw - fb} is outside 0..{width - 2}")
+            check.within("format.bias", fb, fa + fw - width + 2, fa + fw, f"fa + fw - fb = {fa + fw - fb} is outside 0..{width - 2}")
         if fe is not None:
-            _within("format.delta", fd, fe - fw, fe - fw + ACC_W - 1, f"fd + fw - fe = {fd + fw - fe} is outside 0..{ACC_W - 1}")
+            check.within("format.delta", fd, fe - fw, fe - fw + ACC_W - 1, f"fd + fw - fe = {fd + fw - fe} is outside 0..{ACC_W - 1}")
         bias_exp = fa + fw - fb if layer.bias else 0
         room = (1 << (ACC_W - 1)) - 1
         for what, terms, extra in (("forward", shape[0] * kernel[0] * kernel[1], (1 << (width - 1 + bias_exp)) * layer.bias),
@@ -292,8 +276,8 @@ class Network:
         this order: g finer by GUARD bits than the momentum, yet never so fine that its 24 bits saturate before the momentum does; lr_m
         of many bits, up to 15; beta_m of many bits.
         """
-        _within(where, fv, fw, fw + 15, f"shift_w = {fv - fw} is outside 0..15")
-        _within(where, fv, FRAC_MIN, FRAC_MAX, f"{fv} is outside {FRAC_MIN}..{FRAC_MAX}")
+        check.within(where, fv, fw, fw + 15, f"shift_w = {fv - fw} is outside 0..15")
+        check.within(where, fv, FRAC_MIN, FRAC_MAX, f"{fv} is outside {FRAC_MIN}..{FRAC_MAX}")
         rate, beta = self.learning_rate / self.minibatch, self.momentum if self.optimiser == "momentum" else 0.0
         best, shifts = None, [s for s in range(32) if round(beta * 2 ** s) <= COEF_MAX and abs(round(beta * 2 ** s) * 2.0 ** -s - beta) < 2 ** -8]
         for shift_v in shifts:
@@ -336,10 +320,10 @@ def parse(text: str, file="") -> Network:
 
 def _network(table) -> Network:
     table = dict(table)
-    train, formats = _table("train", table.pop("train", {})), _table("format", table.pop("format", {}))
-    _known("", table, ("name", "input", "loss", "layer"))
-    _known("train.", train, ("optimiser", "learning_rate", "momentum", "minibatch"))
-    _known("format.", formats, ("data_width", "rounding", "input", *LAYER_FORMATS))
+    train, formats = check.table("train", table.pop("train", {})), check.table("format", table.pop("format", {}))
+    check.known("", table, ("name", "input", "loss", "layer"))
+    check.known("train.", train, ("optimiser", "learning_rate", "momentum", "minibatch"))
+    check.known("format.", formats, ("data_width", "rounding", "input", *LAYER_FORMATS))
     if "input" not in table:
         raise NetworkError("input", "is missing", "input = [maps, rows, columns]")
     entries = table.get("layer", [])
@@ -358,14 +342,14 @@ def _network(table) -> Network:
 
 
 def _layer(entry):
-    entry = dict(_table("layer", entry))
+    entry = dict(check.table("layer", entry))
     kinds = {"conv": Conv, "dense": Dense}
     kind = entry.pop("type", None)
-    _choice("type", kind, kinds)
+    check.choice("type", kind, kinds)
     if "format" in entry:
         entry["formats"] = entry.pop("format")
     keys = [f.name for f in fields(kinds[kind])]
-    _known("", entry, keys, {"formats": "format"})
+    check.known("", entry, keys, {"formats": "format"})
     if "maps" not in entry:
         raise NetworkError("maps", "is missing", "maps = number of output maps")
     return kinds[kind](**entry)
@@ -374,84 +358,12 @@ def _layer(entry):
 def _checked_layer(layer):
     if not isinstance(layer, (Conv, Dense)):
         raise NetworkError("type", f"{layer!r} is not a layer", "Conv or Dense")
-    _integer("maps", layer.maps, 1, MAPS_MAX)
+    check.integer("maps", layer.maps, 1, MAPS_MAX)
     for key in ("bias", "relu"):
         if not isinstance(getattr(layer, key), bool):
             raise NetworkError(key, f"{getattr(layer, key)!r} is neither true nor false", "true")
     pool = getattr(layer, "pool", None)
     if pool is not None and (isinstance(pool, bool) or pool != 2):
         raise NetworkError("pool", f"{pool!r} is not supported", "pool = 2")
-    _fractions(layer.formats, LAYER_FORMATS)
+    check.fractions(layer.formats, LAYER_FORMATS)
     return layer
-
-
-def _table(where, value) -> dict:
-    if not isinstance(value, dict):
-        raise NetworkError(where, f"{value!r} is not a table", f"[{where}]")
-    return dict(value)
-
-
-def _known(prefix, table, keys, shown={}):
-    for key in table:
-        if key not in keys:
-            names = [shown.get(k, k) for k in keys]
-            close = difflib.get_close_matches(key, names, 1)
-            raise NetworkError(prefix + key, "is not a known field", close[0] if close else "one of " + ", ".join(names))
-
-
-def _text(where, value):
-    if not isinstance(value, str):
-        raise NetworkError(where, f"{value!r} is not a text", f'"{value}"')
-
-
-def _layer_name(name):
-    """Names become those of arrays and files."""
-    _text("name", name)
-    if name and not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*", name) or ".." in name or len(name) > NAME_MAX:
-        raise NetworkError("name", f"{name!r} is not a layer's name", f"up to {NAME_MAX} letters, digits, _, - and single dots")
-
-
-def _choice(where, value, choices):
-    if not isinstance(value, str) or value not in choices:
-        close = difflib.get_close_matches(value[:NAME_MAX], list(choices), 1, 0.4) if isinstance(value, str) else []
-        raise NetworkError(where, f"{value!r} is not supported" if value is not None else "is missing", close[0] if close else "one of " + ", ".join(choices))
-
-
-def _integer(where, value, low, high):
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise NetworkError(where, f"{value!r} is not an integer", f"an integer {low}..{high}")
-    _within(where, value, low, high, f"{value} is outside {low}..{high}")
-
-
-def _number(where, value, low, high, nearest, above=False):
-    good = isinstance(value, (int, float)) and not isinstance(value, bool) and low <= value <= high and not (above and value == low)
-    if not good:
-        raise NetworkError(where, f"{value!r} is not supported", nearest)
-
-
-def _within(where, value, low, high, problem):
-    if not low <= value <= high:
-        raise NetworkError(where, problem, min(max(value, low), high))
-
-
-def _fractions(table, keys):
-    for key, value in _table("format", table).items():
-        _known("format.", {key: value}, keys)
-        _integer(f"format.{key}", value, FRAC_MIN, FRAC_MAX)
-
-
-def _triple(where, value) -> tuple:
-    if not isinstance(value, (list, tuple)) or len(value) != 3:
-        raise NetworkError(where, f"{value!r} is not a list of three numbers", "[maps, rows, columns]")
-    for size, most, part in zip(value, (MAPS_MAX, SIZE_MAX, SIZE_MAX), ("maps", "rows", "columns")):
-        _integer(f"{where} ({part})", size, 1, most)
-    return tuple(value)
-
-
-def _pair(where, value, low, high) -> tuple:
-    pair = value if isinstance(value, (list, tuple)) else (value, value)
-    if len(pair) != 2:
-        raise NetworkError(where, f"{value!r} is not one number or two", "[rows, columns]")
-    for number, most in zip(pair, high):
-        _integer(where, number, low, most)
-    return tuple(pair)

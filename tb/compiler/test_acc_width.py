@@ -46,13 +46,14 @@ def large(rng, network) -> tuple:
 def overflowing(seed: int, config: EngineConfig) -> tuple:
     """A network, a state and minibatches with which a gradient of the reference overflows in the first minibatch."""
     rng = np.random.default_rng(seed)
-    while True:
+    for _ in range(500):
         network = narrow_network(rng, config)
         state, batches = large(rng, network)
         trainer = ReferenceTrainer(network, seed, state, config.acc_width)
         trainer.step(*batches[0], 0)
         if trainer.grad_overflow:
             return network, state, batches
+    raise AssertionError("no gradient overflows")
 
 
 def as_the_reference(backend, config: EngineConfig, seed: int, watch):

@@ -161,7 +161,7 @@ TOMLS = {
     "infinite": (NET.replace("learning_rate = 0.05", "learning_rate = inf"), "learning_rate"),
     "terabytes of weights": (NET.replace("input = [1, 8, 8]", "input = [1024, 64, 64]").replace("maps = 4", "maps = 4096\nformat = {}").replace("maps = 3", "maps = 100") + "[format]\ndata_width = 8\n", "weights"),
     **{f"name {name!r}": (NET.replace('"first"', f'"{name}"'), "layer 0") for name in (
-        "../../first", "a/b", "a\\\\b", "..", ".hidden", "a..b", "/etc/x", "nul\\u0000", "line\\n", "n" * 65, "ä", "a b")},
+        "../../first", "a/b", "a\\\\b", "..", ".hidden", "a..b", "/etc/x", "nul\\u0000", "line\\n", "n" * 65, "a b", "a:b", "\\u202eb")},
 }
 
 
