@@ -4,6 +4,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -147,6 +148,9 @@ class Kills:
             process.send_signal(kind)
             output, errors = process.communicate(timeout=300)
             met.append(self.left(out, process.returncode, kind, output + errors))
+        if set(met) == {"too late"}:        # on a busy computer times vary: again, at other moments
+            shutil.rmtree(out)
+            return met + self.trial(f"{number}'", kind)
         process = self.start(*command)
         output, errors = process.communicate(timeout=600)
         if process.returncode:
