@@ -163,10 +163,10 @@ void gc_record(Sim* s, unsigned capacity) {
 uint64_t gc_event_count(Sim* s) { return s->event_count; }
 const Event* gc_events(Sim* s) { return s->events.data(); }
 
-// 0 cycles, 1 read beats, 2 write beats, 3 broken rule, 4 its address (or cycle), 5 active engines, 6 their tags
+// 0 cycles, 1 read beats, 2 write beats, 3 broken rule, 4 its address (or cycle), 5 active engines, 6 their tags, 7 faults that have struck
 uint64_t gc_figure(Sim* s, unsigned which) {
     const Memory& mem = s->mem;
-    const uint64_t figures[] = {mem.now, mem.read_beats, mem.write_beats, mem.rule, mem.rule_place, *s->is_active, *s->is_tag};
+    const uint64_t figures[] = {mem.now, mem.read_beats, mem.write_beats, mem.rule, mem.rule_place, *s->is_active, *s->is_tag, mem.struck};
     return figures[which];
 }
 
