@@ -3,11 +3,12 @@
 
 A case (memory, program, windows, BASE registers) follows from the engine, the seed and its number alone. Three kinds: *valid* (compiled
 training programs of tiny networks, random transfers; every defined byte of the DRAM is known from the instruction-level model), *mutated* (some bits, fields,
-instructions, tokens, windows of a valid one changed), *garbage*. `verdict` says from the documents, not from the RTL, whether a program completes or
+instructions, tokens, windows of a valid one changed), *garbage*. One of eight of them meets a fault (fuzz_faults). `verdict` says from the documents, not from the RTL, whether a program completes or
 which (error, instruction) may end it. `Fuzzer.run` runs one case and compares.
 """
 
 import random
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -23,6 +24,8 @@ from gradcore.sim.backend import Memory, MemoryRuleBroken, SimBackend
 from gradcore.sim.build import build_engine
 from gradcore.sources import ROOT
 from tb.compiler.networks import fitting_network
+from tb.support import fuzz_faults
+from tb.support.fuzz_faults import Wrong
 
 ENGINES = {
     "small": EngineConfig(grid=4, cols=4, mem_bytes=16, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=512),
@@ -56,6 +59,9 @@ class Case:
         for first, end, rights in self.windows:
             pages[first // PAGE : end // PAGE] |= rights
         return pages
+
+    def allows(self, address: int, right: int) -> bool:
+        return address < SIZE and bool(self.rights[address // PAGE] & right)
 
 
 # ---- The oracle
@@ -304,17 +310,17 @@ def transfers_case(config: EngineConfig, rng) -> Case:
     for instr in instructions:
         instr["tag"] = rng.randrange(1 << 11)
     program = -(-at // PAGE) * PAGE
-    words = [isa.encode(instr) for instr in (*serial(instructions), isa.instruction(Opcode.END))]
     select = rng.randrange(4)
-    words = [isa.encode(replace_field(isa.decode(word), "base_sel", select)) for word in words]
+    ordered = [replace_field(instr, "base_sel", select) for instr in serial(instructions)]
     shift = PAGE * rng.randrange(8)
     image = np.roll(image, shift)
     bases = [beat * rng.getrandbits(40) for _ in range(4)]
     bases[select] = shift
     if rng.random() < 0.3:          # the sum wraps
         offset = beat * rng.getrandbits(30)
-        words = [isa.encode(move(isa.decode(word), offset)) for word in words]
+        ordered = [move(instr, offset) for instr in ordered]
         bases[select] = (shift - offset) & ADDRESS
+    words = [isa.encode(instr) for instr in (*ordered, isa.instruction(Opcode.END))]
     return Case("valid", image, program + shift, words, tuple(bases), [(PAGE + shift, program + shift, reg.READ | reg.WRITE), (program + shift, program + shift + 2 * PAGE, reg.READ)],
                 rng.getrandbits(32), True)
 
@@ -501,22 +507,31 @@ def make(config: EngineConfig, seed: int, number: int) -> Case:
 # ---- Running
 
 
-class Wrong(AssertionError):
-    """A case that did not end as it must."""
-
-
 class Fuzzer:
-    """A compiled engine that runs cases one after the other, never reset."""
+    """A compiled engine that runs cases one after the other, reset only where a fault says so."""
 
     def __init__(self, engine: str, seed: int, library=None):
         self.engine, self.seed, self.config = engine, seed, ENGINES[engine]
         self.memory = Memory(SIZE, bytes_per_cycle=self.config.mem_bytes)
         self.backend = SimBackend(library or build_engine(self.config)[0], self.memory)
-        self.backend.write32(reg.IRQ_ENABLE, reg.IRQ_DONE | reg.IRQ_FAILED)
-        self.tally, self.known = {}, {}
+        self.tally, self.known, self.written = Counter(), {}, {}
+        self.reset()
 
     def close(self):
         self.backend.close()
+
+    def reset(self):
+        """A hardware reset."""
+        self.backend.reset()
+        self.written.clear()
+        self.backend.write32(reg.IRQ_ENABLE, reg.IRQ_DONE | reg.IRQ_FAILED)
+
+    def set(self, values: dict):
+        """Write registers; those that have the value already keep it."""
+        for offset, value in values.items():
+            if self.written.get(offset) != value:
+                self.backend.write32(offset, value)
+                self.written[offset] = value
 
     def expected(self, case: Case):
         """(DRAM after the program, mask of the bytes that do not depend on what was in the buffers before); None where the model
@@ -551,8 +566,8 @@ class Fuzzer:
         except (Wrong, MemoryRuleBroken) as error:
             raise Wrong(f"{case.kind} program {number} ({', '.join(case.notes)}): {error}") from error
 
-    def check(self, case: Case, seed):
-        """Runs a case with random memory timing."""
+    def check(self, case: Case, seed, draw=fuzz_faults.draw):
+        """Runs a case with random memory timing and with what `draw` has for it (tb/support/fuzz_faults.py)."""
         backend, rng, what = self.backend, random.Random(seed), verdict(case, self.config)
         if case.kind == "valid" and what.errors:
             raise Wrong(f"the oracle refuses a valid program: {sorted(what.errors)}")
@@ -560,62 +575,93 @@ class Fuzzer:
         backend.tune(memory)
         backend.dram[:] = case.image
         backend.allow(case.rights)
+        fault = draw(rng, self, case)
+        name = fault.name if fault else case.kind
+        try:
+            ending = self._ended(case, what, rng, fault)
+        except Wrong as error:
+            raise Wrong(f"{f'with {name}: ' if fault else ''}{error}") from error
+        self._unchanged(case, what)
+        self.tally[f"{name}: programs"] += 1
+        if ending is None:
+            self.tally[f"{name}: reset"] += 1
+            return
+        completes = ending == (0, 0)
+        if completes and case.exact and not what.own:
+            compared = self._compared(case, what)
+            self.tally[f"{name}: compared with the model"] += bool(compared)
+            self.tally["bytes compared"] += compared
+        self.tally[f"{name}: {'completes' if completes else reg.ERRORS[ending[0]]}"] += 1
+        self.tally["cycles"] += backend.read32(reg.COUNTERS)
+
+    def _ended(self, case, what, rng, fault):
+        """Runs it; (error code, instruction) of its end as registers tell it, (0, 0) when it completes, None when it was reset."""
+        backend = self.backend
         values = {offset: 0 for n in range(4) for offset in reg.window(n, 0, 0, 0)}
         for n, window in enumerate(case.windows):
             values |= reg.window(n, *window)
         for offset, value in ((reg.PROG_BASE, case.program), *zip(reg.BASE, case.bases)):
             values |= {offset: value & 0xFFFFFFFF, offset + 4: value >> 32}
-        for offset, value in (values | {reg.SEED: case.seed, reg.PROG_LENGTH: len(case.words), reg.WATCHDOG: 0}).items():
-            backend.write32(offset, value)
+        values |= {reg.SEED: case.seed, reg.PROG_LENGTH: len(case.words), reg.WATCHDOG: 0}
+        if fault:
+            fault.arm(values)
+        self.set(values)
         backend.write32(reg.CTRL, reg.START)
         backend.run(2)
+        if fault and not fault.act():
+            return None
         stopped = what.cycles > LONG or rng.random() < 0.02
         if stopped:
             backend.run(rng.randint(0, 4000))
             backend.write32(reg.CTRL, reg.STOP)
-        if not backend.run(20_000 if stopped else 2 * what.cycles):
+        if not backend.run(20_000 if stopped else 2 * what.cycles + 2000 * bool(fault)):
             raise Wrong(f"no interrupt after {2 * what.cycles} cycles, allowed {sorted(what.errors)}")
         status, error = backend.read32(reg.STATUS), backend.read32(reg.ERROR)
         address = backend.read32(reg.ERROR_ADDR) | backend.read32(reg.ERROR_ADDR + 4) << 32
         ending = error & 0xFF, error >> 8
-        if backend.outstanding or status & reg.BUSY:
+        if (backend.outstanding and not status & reg.BUS_OPEN) or status & reg.BUSY:
             raise Wrong(f"{backend.outstanding} bursts outstanding at the interrupt, STATUS {status:#x}")
         traffic = backend.traffic
         backend.write32(reg.IRQ_STATUS, reg.IRQ_DONE | reg.IRQ_FAILED)
         backend.run(20)
-        if backend.traffic != traffic:
+        if backend.traffic != traffic and not status & reg.BUS_OPEN:
             raise Wrong("traffic after the end")
+        anywhere = (fault.errors if fault else frozenset()) | ({STOPPED} if stopped else frozenset())
         if status & reg.DONE and not what.own and (what.errors or status & reg.FAILED or error):
             raise Wrong(f"completes, STATUS {status:#x}, ERROR {error:#x}, should fail with one of {sorted(what.errors)}")
-        if status & reg.FAILED and not what.own and ending not in what.errors and not (stopped and ending[0] == STOPPED and ending[1] <= len(case.words)):
+        if status & reg.FAILED and not what.own and ending not in what.errors and not (ending[0] in anywhere and ending[1] <= len(case.words)):
             raise Wrong(f"fails with {ending} at {address:#x}, should {f'fail with one of {sorted(what.errors)}' if what.errors else 'complete'}")
-        if ending[0] in (READ, WRITE):
-            page, right = address // PAGE, {READ: reg.READ, WRITE: reg.WRITE}[ending[0]]
-            if page < SIZE // PAGE and case.rights[page] & right:
-                raise Wrong(f"error {ending} names {address:#x}, which a window allows")
-        changed = backend.dram != case.image
+        if ending[0] in (READ, WRITE) and case.allows(address, {READ: reg.READ, WRITE: reg.WRITE}[ending[0]]):
+            raise Wrong(f"error {ending} names {address:#x}, which a window allows")
+        if fault:
+            fault.settle(status, ending[0], address)
+        elif status & reg.BUS_OPEN:
+            raise Wrong("BUS_OPEN with a good memory")
+        return ending
+
+    def _unchanged(self, case, what):
+        """No byte has changed that the program does not write."""
+        changed = self.backend.dram != case.image
         for first, end in what.spans:
             changed[first:end] = False
         if changed.any():
             raise Wrong(f"byte {int(np.argmax(changed)):#x} has changed, which no instruction writes")
-        compared = 0
-        if status & reg.DONE and case.exact and not what.own and (expected := self.expected(case)):
-            defined = np.zeros(SIZE, bool)
-            for first, end in what.spans:
-                defined[first:end] = True
-            for first, end in what.rests:
-                defined[first:end] = False
-            defined &= expected[1]
-            bad, compared = (backend.dram != expected[0]) & defined, int(defined.sum())
-            if bad.any():
-                raise Wrong(f"{int(bad.sum())} bytes differ from the model, first {int(np.argmax(bad)):#x}")
-        if compared:
-            self.tally[f"{case.kind}: compared with the model"] = self.tally.get(f"{case.kind}: compared with the model", 0) + 1
-        outcome = "completes" if status & reg.DONE else reg.ERRORS[ending[0]]
-        for key in (f"{case.kind}: {outcome}", f"{case.kind}: programs"):
-            self.tally[key] = self.tally.get(key, 0) + 1
-        self.tally["cycles"] = self.tally.get("cycles", 0) + backend.read32(reg.COUNTERS)
-        self.tally["bytes compared"] = self.tally.get("bytes compared", 0) + compared
+
+    def _compared(self, case, what) -> int:
+        """Compares what the program has written with the model, where the model knows it; returns the number of bytes."""
+        expected = self.expected(case)
+        if not expected:
+            return 0
+        defined = np.zeros(SIZE, bool)
+        for first, end in what.spans:
+            defined[first:end] = True
+        for first, end in what.rests:
+            defined[first:end] = False
+        defined &= expected[1]
+        bad = (self.backend.dram != expected[0]) & defined
+        if bad.any():
+            raise Wrong(f"{int(bad.sum())} bytes differ from the model, first {int(np.argmax(bad)):#x}")
+        return int(defined.sum())
 
 
 def write(config: EngineConfig, engine: str, seed: int, number: int):

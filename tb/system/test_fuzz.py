@@ -9,7 +9,7 @@ import pytest
 from gradcore import isa
 from gradcore import registers as reg
 from gradcore.isa import Opcode
-from tb.support import fuzz
+from tb.support import fuzz, fuzz_faults
 from tb.support.fuzz import Case, Fuzzer, Wrong
 
 SEED = int(os.environ.get("SEED", "1"))
@@ -29,6 +29,34 @@ def test_random_programs(fuzzer, count):
     completed = {kind: fuzzer.tally[f"{kind}: completes"] / fuzzer.tally[f"{kind}: programs"] for kind in ("valid", "mutated")}
     assert completed["valid"] > 0.9 and 0.1 < completed["mutated"] < 0.6
     assert {text.split(": ", 1)[1] for text in fuzzer.tally if ": " in text} > {reg.ERRORS[code] for code in (1, 3, 4, 7)}
+
+
+@pytest.mark.parametrize("fuzzer", ["small", "narrow"], indirect=True)
+def test_random_programs_with_every_fault(fuzzer):
+    for number in range(240):
+        kind = fuzz_faults.KINDS[number % len(fuzz_faults.KINDS)]
+        fuzzer.check(fuzz.make(fuzzer.config, SEED, number), f"{SEED}:{number}:fault", kind)
+    ends = {text for text in fuzzer.tally if fuzzer.tally[text]}
+    wanted = {f"response: {reg.ERRORS[code]}" for code in (18, 19, 34, 35)} | {f"silence: {reg.ERRORS[code]}" for code in (5, 6)}
+    wanted |= {f"impatience: {reg.ERRORS[5]}", f"stop: {reg.ERRORS[6]}", "reset: reset", f"misaligned: {reg.ERRORS[9]}"}
+    assert ends > wanted | {f"{name}: compared with the model" for name in ("response", "silence", "impatience", "writes", "lock")}
+
+
+@pytest.mark.parametrize("kind, call, message", [
+    (fuzz_faults.Silence, "revive", "BUS_OPEN stays"), (fuzz_faults.Silence, "force", "BUS_OPEN stays"), (fuzz_faults.Reset, "reset", "not zero after a reset"),
+    (fuzz_faults.Response, "errors", "should"), (fuzz_faults.Impatience, "errors", "should"), (fuzz_faults.Stop, "errors", "should"),
+    (fuzz_faults.Misaligned, "errors", "should")])
+def test_judges_faults(fuzzer, monkeypatch, kind, call, message):
+    """Without its effect, or with one that must not be, each is wrong sooner or later."""
+    if call == "errors":
+        monkeypatch.setattr(kind, "arm", lambda self, values, arm=kind.arm: (arm(self, values), setattr(self, "errors", frozenset())))
+    else:
+        for owner in (fuzzer, fuzzer.backend, kind):
+            if hasattr(owner, call):
+                monkeypatch.setattr(owner, call, lambda *_: None)
+    with pytest.raises(Wrong, match=message):
+        for number in range(1, 200, 2):
+            fuzzer.check(fuzz.make(fuzzer.config, SEED, number), f"{SEED}:{number}:fault", kind)
 
 
 def test_sees_a_burst_without_the_right(fuzzer, monkeypatch):
@@ -63,5 +91,5 @@ def test_update_with_momentum_after_one_without(fuzzer):
     updates = [isa.instruction(Opcode.UPDATE, momentum=m, addr=4096 + 2048 * m, momentum_addr=4096 + 2048 * m + 1024, **shape) for m in (0, 1)]
     program = [isa.encode(instr) for instr in (*updates, isa.instruction(Opcode.END))]
     image[: len(program) * isa.BYTES] = np.frombuffer(b"".join(program), np.uint8)
-    fuzzer.check(Case("valid", image, 0, program, (0, 0, 0, 0), [(0, 8192, reg.READ | reg.WRITE)]), 1)
+    fuzzer.check(Case("valid", image, 0, program, (0, 0, 0, 0), [(0, 8192, reg.READ | reg.WRITE)]), 1, lambda *_: None)
     assert fuzzer.tally["valid: compared with the model"] == 1

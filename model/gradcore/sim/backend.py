@@ -187,6 +187,12 @@ class SimBackend:
         if kind not in ("read", "write") or response not in FAULTS:
             raise ValueError(f"no fault {response!r} of kind {kind!r}")
         self._lib.gc_fault(self._sim, kind == "write", after, FAULTS[response])
+        self._struck = self._figure(7)
+
+    @property
+    def struck(self):
+        """Bursts that met an error response or got no answer since the last `fault`; one that was not even taken does not count."""
+        return self._figure(9) - self._struck
 
     def until_fault(self, kind):
         """Bursts of `kind` up to and with the one that meets the fault set, 0: no fault is to come."""

@@ -87,6 +87,7 @@ struct Memory {
         bool deaf() const { return what == kDeaf && !after; }
         unsigned next() { return what && after-- == 0 ? std::exchange(what, 0u) : 0u; }
     } read_fault, write_fault;
+    uint64_t struck = 0;  // bursts that met an error response or no answer
     bool resetting = false;  // takes nothing until what the engine shows has been withdrawn
 
     explicit Memory(uint64_t bytes) : dram(static_cast<uint8_t*>(std::calloc(bytes, 1))), dram_bytes(bytes) {
@@ -157,12 +158,14 @@ struct Memory {
     void accept_read(uint64_t addr, unsigned beats) {
         if (!admissible(addr, beats, kReadRange)) return;
         Burst& b = reads.push(addr, beats);
-        b.resp = read_fault.next();
+        b.resp = read_fault.next(), struck += b.resp != 0;
         b.due = b.resp == kSilent ? kNever : due();
     }
 
     void accept_write(uint64_t addr, unsigned beats) {
-        if (admissible(addr, beats, kWriteRange)) writes.push(addr, beats).resp = write_fault.next();
+        if (!admissible(addr, beats, kWriteRange)) return;
+        Burst& b = writes.push(addr, beats);
+        b.resp = write_fault.next(), struck += b.resp != 0;
     }
 
     // A beat of the open write burst.

@@ -164,12 +164,12 @@ uint64_t gc_event_count(Sim* s) { return s->event_count; }
 const Event* gc_events(Sim* s) { return s->events.data(); }
 
 // 0 cycles, 1 read beats, 2 write beats, 3 broken rule, 4 its address (or cycle), 5 active engines, 6 their tags, 7 reads and 8 writes up to the one
-// that meets the fault set, 0: no fault is to come
+// that meets the fault set, 0: no fault is to come; 9 faults that have struck
 uint64_t gc_figure(Sim* s, unsigned which) {
     const auto left = [](const Memory::Fault& fault) { return fault.what ? fault.after + 1 : 0; };
     const Memory& mem = s->mem;
     const uint64_t figures[] = {mem.now, mem.read_beats, mem.write_beats, mem.rule, mem.rule_place, *s->is_active, *s->is_tag,
-                                left(mem.read_fault), left(mem.write_fault)};
+                                left(mem.read_fault), left(mem.write_fault), mem.struck};
     return figures[which];
 }
 
