@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A user's design whose modules have common names, beside gradcore and another library in SystemVerilog, through FuseSoC: nothing collides.
+"""A user's design whose modules have common names, beside gradcore and a library in SystemVerilog: nothing collides.
 
-The project is written here. It has a module `loss`, `control`, .. for every `gc_loss`, `gc_control`, .. with the same parameters and ports, and
-others of names that everybody uses; its bench looks whose modules it got and runs gradcore's bench of gc_loss, which must get gradcore's."""
+The project is written here and run by FuseSoC. It has a module `loss`, `control`, .. for every `gc_loss`, `gc_control`,
+.. with the same parameters and ports, and others of names that everybody uses; its bench looks whose modules it got and
+runs gradcore's bench of gc_loss, which must get gradcore's."""
 
 import re
 
@@ -31,7 +32,11 @@ TARGETS = """  bench:
     depend: ["gradcore:tb:player:0.1.0"]
 targets:
   default: {filesets: [rtl]}
-  icarus: {filesets: [rtl, bench], flow: sim, flow_options: {tool: icarus, iverilog_options: ["-g2012"]}, toplevel: collision_tb}
+  icarus:
+    filesets: [rtl, bench]
+    flow: sim
+    flow_options: {tool: icarus, iverilog_options: ["-g2012"]}
+    toplevel: collision_tb
   verilator:
     filesets: [rtl, bench]
     flow: sim
@@ -60,24 +65,29 @@ def shells():
 def project(tmp_path):
     folder = tmp_path / "project"
     folder.mkdir()
-    own = "".join(f'module {name} (output wire [63:0] whose); assign whose = "user"; endmodule\n' for name in OF_THE_USER)
+    whose = '(output wire [63:0] whose); assign whose = "user"; endmodule'
+    own = "".join(f"module {name} {whose}\n" for name in OF_THE_USER)
     (folder / "common.v").write_text(own + "".join(shells()))
-    other = "".join(f"module {name} import common_pkg::*; (output logic [63:0] whose); state_t state; counter c;\n"
-                    f'initial begin c = new; c.count = c.count + 1; state = BUSY; whose = state == BUSY && c.count == 1 ? "library" : ""; end\n'
-                    "endmodule\n" for name in OF_THE_LIBRARY)
+    other = "".join(f"module {name} import common_pkg::*; (output logic [63:0] whose);\nstate_t state; counter c;\n"
+                    "initial begin c = new; c.count = c.count + 1; state = BUSY;\n"
+                    'whose = state == BUSY && c.count == 1 ? "library" : ""; end\nendmodule\n'
+                    for name in OF_THE_LIBRARY)
     (folder / "common.sv").write_text(SYSTEM_VERILOG + other)
     names = [(name, "user") for name in OF_THE_USER] + [(name, "library") for name in OF_THE_LIBRARY]
     (folder / "collision_tb.v").write_text("\n".join([
         "module collision_tb;", "gc_loss_tb u_gradcore ();",
-        *(f"wire [63:0] whose_{name}; {name} u_{name} (.whose(whose_{name}));" for name, _ in names), "initial begin #1;",
-        *(f'if (whose_{name} !== "{owner}") begin $display("{name} is not of the {owner}"); $fatal; end' for name, owner in names),
+        *(f"wire [63:0] whose_{name}; {name} u_{name} (.whose(whose_{name}));" for name, _ in names),
+        "initial begin #1;",
+        *(f'if (whose_{name} !== "{owner}") begin $display("{name}: not of the {owner}"); $fatal; end'
+          for name, owner in names),
         'if (u_gradcore.u_loss.DW !== 12) $fatal; $display("collision: everybody has his own"); end', "endmodule", ""]))
     for file in ("gc_loss_tb.v", "gc_loss_tb.hex"):
         (folder / file).write_text((ROOT / "rtl" / "loss" / "sim" / file).read_text())
-    (folder / "library.core").write_text(CORE.format(name=LIBRARY, files="common.sv", language="systemVerilogSource", depend="") +
-                                         "targets:\n  default: {filesets: [rtl]}\n")
+    library = CORE.format(name=LIBRARY, files="common.sv", language="systemVerilogSource", depend="")
+    (folder / "library.core").write_text(library + "targets:\n  default: {filesets: [rtl]}\n")
     depend = f'"~gradcore:ip:gradcore:0.1.0", "{LIBRARY}"'
-    (folder / "user.core").write_text(CORE.format(name=USER, files="common.v", language="verilogSource", depend=depend) + TARGETS)
+    user = CORE.format(name=USER, files="common.v", language="verilogSource", depend=depend)
+    (folder / "user.core").write_text(user + TARGETS)
     return folder
 
 
@@ -92,7 +102,8 @@ def test_the_shells_are_gradcores_modules():
 @pytest.mark.parametrize("tool", ["icarus", "verilator"])
 def test_nothing_collides(tool, project, fusesoc):
     done = simulate(fusesoc, project, tool)
-    assert done.returncode == 0 and "collision: everybody has his own" in done.stdout and "gc_loss_tb: passed" in done.stdout, done.stdout[-3000:]
+    assert done.returncode == 0 and "gc_loss_tb: passed" in done.stdout, done.stdout[-3000:]
+    assert "collision: everybody has his own" in done.stdout, done.stdout[-3000:]
 
 
 @pytest.mark.parametrize("tool", ["icarus", "verilator"])

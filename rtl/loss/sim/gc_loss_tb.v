@@ -18,12 +18,13 @@ module gc_loss_tb;
     assign {look, kind, t_pos, t_neg, shift, target, enable, data} = word;
 
     gc_tb_player #(.NAME("gc_loss_tb"), .IN_W(IN_W), .OUT_W(LANES*DW)) u_player (
-        .clk(clk), .rst(rst), .m_valid(valid), .m_ready(1'b1), .m_data(word), .s_valid(m_valid || (valid && look)), .s_ready(s_ready),
-        .s_data(m_valid ? delta : {{(LANES*DW-64){1'b0}}, loss})
+        .clk(clk), .rst(rst), .m_valid(valid), .m_ready(1'b1), .m_data(word), .s_valid(m_valid || (valid && look)),
+        .s_ready(s_ready), .s_data(m_valid ? delta : {{(LANES*DW-64){1'b0}}, loss})
     );
     gc_loss #(.GRID(4), .DW(DW)) u_loss (
-        .clk(clk), .rst(rst), .cfg_clear(1'b0), .s_valid(valid && !look), .s_kind(kind), .s_t_pos(t_pos), .s_t_neg(t_neg), .s_shift(shift),
-        .s_target(target), .s_enable(enable), .s_data(data), .m_valid(m_valid), .m_delta(delta), .sts_loss(loss)
+        .clk(clk), .rst(rst), .cfg_clear(1'b0), .s_valid(valid && !look), .s_kind(kind), .s_t_pos(t_pos),
+        .s_t_neg(t_neg), .s_shift(shift), .s_target(target), .s_enable(enable), .s_data(data), .m_valid(m_valid),
+        .m_delta(delta), .sts_loss(loss)
     );
 
     wire _unused = &{1'b0, s_ready};
