@@ -12,7 +12,8 @@ from tb.support.lint import Piece, commands, findings_of, lint, modules, pieces
 
 # defect: (linter that has to find it, a word of its message, body of a module with ports clk, a, b, y)
 DEFECTS = {
-    "two_drivers": ("yosys 2005", "conflicting drivers", "reg q; always @(posedge clk) q <= a[0]; always @(posedge clk) q <= b[0]; assign y = {8{q}};"),
+    "two_drivers": ("yosys 2005", "conflicting drivers",
+                    "reg q; always @(posedge clk) q <= a[0]; always @(posedge clk) q <= b[0]; assign y = {8{q}};"),
     "latch": ("verilator", "LATCH", "reg [7:0] q; always @* if (a[0]) q = b; assign y = q;"),
     "width": ("verilator", "WIDTH", "wire [3:0] part = b[3:0]; assign y = a + part;"),
     "unused_bits": ("verilator", "UNUSED", "assign y = {8{a[0]}};"),
@@ -23,20 +24,24 @@ DEFECTS = {
     "missing_module": ("icarus", "gone", "gone u_gone (.x(a)); assign y = b;"),
     # SystemVerilog alone: each tool for itself. Icarus and Yosys name the line.
     "keyword_verilator": ("verilator SystemVerilog", "inside", "wire [7:0] inside = a; assign y = inside & b;"),
-    "keyword_icarus": ("icarus SystemVerilog", "planted.v:3: syntax error", "wire [7:0] inside = a; assign y = inside & b;"),
-    "keyword_yosys": ("yosys SystemVerilog", "planted.v:3: ERROR: syntax error", "wire [7:0] logic = a; assign y = logic & b;"),
+    "keyword_icarus": ("icarus SystemVerilog", "v:4: syntax error", "wire [7:0] inside = a; assign y = inside & b;"),
+    "keyword_yosys": ("yosys SystemVerilog", "v:4: ERROR: syntax", "wire [7:0] logic = a; assign y = logic & b;"),
     "keyword_slang": ("slang", "inside", "wire [7:0] inside = a; assign y = inside & b;"),
-    "default_of_an_input": ("verilator SystemVerilog", "PROCASSINIT", "reg [7:0] q = 8'd0; always @(posedge clk) q <= a & b; assign y = q;"),
+    "start_value": ("verilator SystemVerilog", "PROCASSINIT",
+                    "reg [7:0] q = 8'd0; always @(posedge clk) q <= a & b; assign y = q;"),
 }
 # IEEE 1800-2017, table B.1, without the words that 1364-2005 reserves.
-KEYWORDS = """accept_on alias always_comb always_ff always_latch assert assume before bind bins binsof bit break byte chandle checker class clocking
-    const constraint context continue cover covergroup coverpoint cross dist do endchecker endclass endclocking endgroup endinterface endpackage
-    endprogram endproperty endsequence enum eventually expect export extends extern final first_match foreach forkjoin global iff ignore_bins
-    illegal_bins implements implies import inside int interconnect interface intersect join_any join_none let local logic longint matches modport
-    nettype new nexttime null package packed priority program property protected pure rand randc randcase randsequence ref reject_on restrict return
-    s_always s_eventually s_nexttime s_until s_until_with sequence shortint shortreal soft solve static string strong struct super sync_accept_on
-    sync_reject_on tagged this throughout timeprecision timeunit type typedef union unique unique0 until until_with untyped var virtual void
-    wait_order weak wildcard with within""".split()
+KEYWORDS = """accept_on alias always_comb always_ff always_latch assert assume before bind bins binsof bit break
+    byte chandle checker class clocking const constraint context continue cover covergroup coverpoint
+    cross dist do endchecker endclass endclocking endgroup endinterface endpackage endprogram
+    endproperty endsequence enum eventually expect export extends extern final first_match foreach
+    forkjoin global iff ignore_bins illegal_bins implements implies import inside int interconnect
+    interface intersect join_any join_none let local logic longint matches modport nettype new nexttime
+    null package packed priority program property protected pure rand randc randcase randsequence ref
+    reject_on restrict return s_always s_eventually s_nexttime s_until s_until_with sequence shortint
+    shortreal soft solve static string strong struct super sync_accept_on sync_reject_on tagged this
+    throughout timeprecision timeunit type typedef union unique unique0 until until_with untyped var
+    virtual void wait_order weak wildcard with within""".split()
 PIECES = pieces()
 
 
@@ -49,7 +54,8 @@ def test_is_clean(name):
 def plant(folder, body):
     unused = "" if re.search(r"\bb\b", body) else ", b"
     (folder / "planted.v").write_text(
-        "`default_nettype none\nmodule planted (input wire clk, input wire [7:0] a, input wire [7:0] b, output wire [7:0] y);\n"
+        "`default_nettype none\nmodule planted (\n"
+        "input wire clk, input wire [7:0] a, input wire [7:0] b, output wire [7:0] y);\n"
         f"{body}\nwire _unused = &{{1'b0, clk{unused}}};\nendmodule\n`default_nettype wire\n")
     return commands(Piece(("planted.v",)), folder)
 
@@ -107,4 +113,5 @@ def test_command_reports_an_unknown_core():
 def test_no_command_writes_to_the_null_device():
     """Icarus makes its output file executable: as root, `-o /dev/null` takes the device from everybody else."""
     scripts = [*(ROOT / "ci").iterdir(), *(ROOT / "tb" / "support").glob("*.py"), *(ROOT / "model").rglob("*.py")]
-    assert not [f for f in scripts if f.is_file() and re.search(r"os\.devnull|-o\W+/dev/null", f.read_text(errors="replace"))]
+    texts = {f: f.read_text(errors="replace") for f in scripts if f.is_file()}
+    assert not [f for f, text in texts.items() if re.search(r"os\.devnull|-o\W+/dev/null", text)]

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clock, reset and both ends of a stream for the benches of the targets `sim`: plays the list in NAME.hex and compares what comes back, word by word
-// and in order. A line of the list is a digit and a word: 1 sends the word as soon as m_ready allows, 2 expects it, 3 waits until all that is
-// expected above has come, 0 lets a cycle pass. The first two lines are comments. STALLS: s_ready is low in about every other cycle. A word that
-// differs, one too many or 1000 cycles without one end with $fatal, so that the simulator's exit code tells.
+// Clock, reset and both ends of a stream for the benches of the targets `sim`: plays the list in NAME.hex and compares
+// what comes back, word by word and in order. A line of the list is a digit and a word: 1 sends the word as soon as
+// m_ready allows, 2 expects it, 3 waits until all that is expected above has come, 0 lets a cycle pass. The first two
+// lines are comments. STALLS: s_ready is low in about every other cycle. A word that differs, one too many or 1000
+// cycles without one end with $fatal, so that the simulator's exit code tells.
 `default_nettype none
 
 module gc_tb_player #(
@@ -65,8 +66,8 @@ module gc_tb_player #(
 
     task fail;
         begin
-            $display("%0s: %0d words are equal, then %0s: %h, line %0d expects %h", NAME, words, s_valid === 1'b0 ? "nothing comes" : "another",
-                     s_data, expected_at, expected[OUT_W-1:0]);
+            $display("%0s: %0d words are equal, then %0s: %h, line %0d expects %h", NAME, words,
+                     s_valid === 1'b0 ? "nothing comes" : "another", s_data, expected_at, expected[OUT_W-1:0]);
             $fatal;
         end
     endtask

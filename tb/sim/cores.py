@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of each core: stimulus and expected words as its cocotb tests make them, from the package. Parameters are those of the bench."""
+"""The list of each core: stimulus and expected words as its cocotb tests make them, parameters of its bench."""
 
 import itertools
 import random
@@ -44,7 +44,8 @@ def ram():
     """A read beside a write of its address gives the old word."""
     found, words = List(dict(wr=1, wr_addr=4, wr_data=12, rd=1, rd_addr=4), dict(data=12)), {}
     for k in range(60):
-        wr, addr, data, read = int(k < 16 or random.random() < 0.5), k if k < 16 else random.randrange(16), random.getrandbits(12), random.choice([0, 5])
+        wr, addr, read = k < 16 or random.random() < 0.5, k if k < 16 else random.randrange(16), random.choice([0, 5])
+        data = random.getrandbits(12)
         rd = int(read in words)
         found.send(wr=wr, wr_addr=addr, wr_data=data, rd=rd, rd_addr=read)
         if rd:
@@ -70,7 +71,8 @@ def stream():
 def mac_array():
     """4 x 4 lanes in two groups, 8 columns: NumPy's matrix product."""
     lanes, cols, acc_w = 16, 8, 24
-    found = List(dict(first=1, last=1, columns=4, sum=1, row=lanes * 8, col=lanes * 8), dict(index=4, last=1, acc=lanes * acc_w))
+    sent = dict(first=1, last=1, columns=4, sum=1, row=lanes * 8, col=lanes * 8)
+    found = List(sent, dict(index=4, last=1, acc=lanes * acc_w))
     for steps, columns, add in [(1, 8, 0), (3, 8, 1), (5, 3, 0), (2, 1, 1), (8, 8, 1)]:
         row, col = (np.array(numbers(8, steps * lanes)).reshape(steps, lanes) for _ in range(2))
         for k in range(steps):
@@ -88,10 +90,12 @@ def mac_array():
 @bench(GRID=4, DW=8, DEPTH=128, CHANNEL_R=2, USER_W=3)
 def operand_buffer():
     """A tensor written in blocks, then read in every way while another is written."""
-    access = dict(addr=7, y0=12, x0=12, dy=8, dx=8, chan=16, stride_y=7, stride_x=7, fold_a=2, fold_s=2, rot_y=3, rot_x=3, height=12, width=12)
+    access = dict(addr=7, y0=12, x0=12, dy=8, dx=8, chan=16, stride_y=7, stride_x=7, fold_a=2, fold_s=2,
+                  rot_y=3, rot_x=3, height=12, width=12)
     assert list(access) == test_operand_buffer.PORTS
     sent = {"wr": 1} | {f"wr_{k}": w for k, w in (access | dict(enable=16, data=128)).items()}
-    sent |= {"rd": 1} | {f"rd_{k}": w for k, w in (access | dict(channel=1, split=1, step=3, channels=16, user=3)).items()}
+    more = dict(channel=1, split=1, step=3, channels=16, user=3)
+    sent |= {"rd": 1} | {f"rd_{k}": w for k, w in (access | more).items()}
     found = List(sent, dict(user=3, data=128))
     tensors = []
     while len(tensors) < 2:     # of several blocks and channels, so that every address and rotation matters
@@ -106,7 +110,8 @@ def operand_buffer():
     for _ in range(60):
         user, (read, lanes) = random.getrandbits(3), test_operand_buffer.read_access(random.choice(tensors))
         write = test_operand_buffer.write_access(random.choice(tensors), 8)
-        found.send(wr=1, rd=1, rd_user=user, **{f"wr_{k}": v for k, v in write.items()}, **{f"rd_{k}": v for k, v in read.items()})
+        both = {f"wr_{k}": v for k, v in write.items()} | {f"rd_{k}": v for k, v in read.items()}
+        found.send(wr=1, rd=1, rd_user=user, **both)
         found.expect(user=user, data=lanes)
     return found
 
@@ -115,7 +120,8 @@ def operand_buffer():
 def weight_buffer():
     """Blocks of 4 x 4 weights, by row, by column and through port b."""
     cols, depth = 4, 16
-    found = List(dict(wr=1, wr_addr=4, wr_rot=2, wr_data=32, rd=1, rd_addr=4, rd_rot=2, rd_ramp=1, b=1, b_addr=4, b_rot=2), dict(data=32))
+    sent = dict(wr=1, wr_addr=4, wr_rot=2, wr_data=32, rd=1, rd_addr=4, rd_rot=2, rd_ramp=1, b=1, b_addr=4, b_rot=2)
+    found = List(sent, dict(data=32))
     weights = np.array([numbers(8, cols) for _ in range(depth)])
     for row in range(depth):
         found.send(wr=1, wr_addr=row, wr_rot=row % cols, wr_data=weights[row])
@@ -136,7 +142,8 @@ def weight_buffer():
 def gradient_buffer():
     """Rows that grow, wrap around and begin anew."""
     lanes, cols, bits = 16, 8, 24
-    found, rows = List(dict(row=1, addr=4, first=1, acc=lanes * bits, rd=1, rd_addr=4), dict(overflow=1, data=cols * bits)), {}
+    sent, rows = dict(row=1, addr=4, first=1, acc=lanes * bits, rd=1, rd_addr=4), {}
+    found = List(sent, dict(overflow=1, data=cols * bits))
     overflow, half = 0, 1 << (bits - 1)
     for step in range(60):
         addr = step % 5
@@ -158,7 +165,8 @@ def gradient_buffer():
 def requantise():
     """Every mode and many shifts, the random numbers from coordinates, which are the same for a whole map."""
     lanes = 16
-    found = List(dict(shift=6, mode=2, acc=lanes * 32, seed=32, tag=16, k=32, y0=12, x0=12, fold=2, image=16), dict(data=lanes * 12))
+    sent = dict(shift=6, mode=2, acc=lanes * 32, seed=32, tag=16, k=32, y0=12, x0=12, fold=2, image=16)
+    found = List(sent, dict(data=lanes * 12))
     for mode, _ in itertools.product(range(4), range(10)):
         shift, fold = random.randrange(32), random.randrange(3)
         acc = test_requantise.sums(lanes, 32, 12, shift)
@@ -167,7 +175,8 @@ def requantise():
         image = random.randrange(16) * (4 >> fold) ** 2
         n = np.array([image + image_of_lane(row, col, fold, 4) for row in range(4) for col in range(4)])
         row, col = np.divmod(np.arange(lanes), 4)
-        rnd = position_random(seed, tag, k, (y0 + row % (1 << fold)) << 8 | odd_bits(n), (x0 + col % (1 << fold)) << 8 | even_bits(n))
+        i, j = (y0 + row % (1 << fold)) << 8 | odd_bits(n), (x0 + col % (1 << fold)) << 8 | even_bits(n)
+        rnd = position_random(seed, tag, k, i, j)
         found.send(shift=shift, mode=mode, acc=acc, seed=seed, tag=tag, k=k, y0=y0, x0=x0, fold=fold, image=image)
         found.expect(data=requantize(acc, shift, 12, mode, rnd))
         found.wait()
@@ -197,7 +206,8 @@ def drain():
     for _ in range(40):
         payload, result = test_drain.word()
         found.send(**payload)
-        found.expect(**{k: result[k] for k in ("user", "enable", "gate")}, data=[d * e for d, e in zip(result["data"], result["enable"])])
+        masked = [data * enable for data, enable in zip(result["data"], result["enable"])]
+        found.expect(**{k: result[k] for k in ("user", "enable", "gate")}, data=masked)
         total += result["loss"]
     found.idle(20)
     found.send(look=1)
@@ -228,7 +238,8 @@ def update():
     coefficients = dict(momentum=1, mode=2, shift_g=6, shift_v=5, shift_w=4, lr_m=15, beta_m=15, seed=32, tag=16)
     found = List(coefficients | dict(grad=96, wgt=32, mom=32, key=32, of=16), dict(wgt=32, mom=32))
     for mode, momentum in itertools.product(test_update.MODES, (0, 1)):
-        setting = test_update.Setting(mode, momentum, shift_v=random.randrange(8, 24), shift_g=random.randrange(12), lr_m=random.randrange(1, 32768))
+        shifts = dict(shift_v=random.randrange(8, 24), shift_g=random.randrange(12))
+        setting = test_update.Setting(mode, momentum, **shifts, lr_m=random.randrange(1, 32768))
         values = {k: getattr(setting.numbers, k) for k in ("shift_g", "shift_v", "shift_w", "lr_m", "beta_m")}
         values |= dict(momentum=momentum, mode=test_update.MODES[mode], seed=setting.seed, tag=setting.tag)
         for _ in range(5):
@@ -241,11 +252,12 @@ def update():
 
 @bench()
 def dma():
-    """Transfers from one pattern of addresses to another; the memory of the bench holds in each beat its own address."""
+    """Transfers from one pattern of addresses to another; the bench's memory holds in each beat its own address."""
     fields = dict(addr=33, run_beats=32, n1=16, stride1=32, n2=16, stride2=32)
     found = List({f"{side}_{k}": w for side in ("from", "to") for k, w in fields.items()}, dict(addr=33, data=64))
     one_run = [(n, n, 1, 8 * n, 1, 0) for n in (1, 7, 40)]
-    for beats, run, n1, stride1, n2, stride2 in [*one_run, (24, 4, 3, 56, 2, 4096), (30, 5, 2, 400, 3, 4000 & -8), (12, 1, 12, 8, 1, 0)]:
+    patterns = [*one_run, (24, 4, 3, 56, 2, 4096), (30, 5, 2, 400, 3, 4000), (12, 1, 12, 8, 1, 0)]
+    for beats, run, n1, stride1, n2, stride2 in patterns:
         start = [8 * random.randrange(1 << 20) for _ in range(2)]
         descriptors = random.sample([transfer(start[0], beats), transfer(start[1], run, n1, stride1, n2, stride2)], 2)
         found.send(**{f"{side}_{k}": v for side, d in zip(("from", "to"), descriptors) for k, v in zip(fields, d)})

@@ -12,7 +12,7 @@ from tb.support.bits import pack
 
 
 class List:
-    """`sent` and `expected` name the fields of the two kinds of words with their bits, the highest first, as the bench's concatenation does.
+    """`sent` and `expected` name the fields of the two kinds of words with their bits, highest first, as in a bench.
     A value is an integer or a list of lanes, lane 0 lowest."""
 
     def __init__(self, sent: dict, expected: dict):
@@ -46,11 +46,13 @@ class List:
 
     @property
     def text(self) -> str:
-        return "".join(f"{line}\n" for line in ["// SPDX-License-Identifier: Apache-2.0", "// Written by ci/vectors.", *self.lines])
+        head = ["// SPDX-License-Identifier: Apache-2.0", "// Written by ci/vectors."]
+        return "".join(f"{line}\n" for line in [*head, *self.lines])
 
 
 class drawn_from:
-    """The same random numbers every time and a bench's parameters where the generators of the cocotb tests look for them; put back at the end."""
+    """The same random numbers every time, and a bench's parameters where the generators of the cocotb tests look for
+    them; both are put back."""
 
     def __init__(self, parameters: dict):
         self.parameters = parameters

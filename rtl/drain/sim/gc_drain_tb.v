@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words of every kind back to back; lanes that are not enabled are masked, a word with `look` reads the sum of the loss.
+// Words of every kind back to back; lanes that are not enabled are masked, a word with `look` reads the sum of the
+// loss.
 `default_nettype none
 
 module gc_drain_tb;
@@ -25,8 +26,8 @@ module gc_drain_tb;
     assign {look, acc, rnd, shift, mode, relu, pool, fold, scale, loss, delta, t_pos, t_neg, loss_shift, img_enable, lane_valid, gate, user} = word;
 
     gc_tb_player #(.NAME("gc_drain_tb"), .IN_W(IN_W), .OUT_W(OUT_W)) u_player (
-        .clk(clk), .rst(rst), .m_valid(valid), .m_ready(1'b1), .m_data(word), .s_valid(m_valid || (valid && look)), .s_ready(s_ready),
-        .s_data(m_valid ? {m_user, m_enable, m_gate, masked} : {{(OUT_W-64){1'b0}}, sum})
+        .clk(clk), .rst(rst), .m_valid(valid), .m_ready(1'b1), .m_data(word), .s_valid(m_valid || (valid && look)),
+        .s_ready(s_ready), .s_data(m_valid ? {m_user, m_enable, m_gate, masked} : {{(OUT_W-64){1'b0}}, sum})
     );
     gc_drain #(.GRID(4), .ACC_W(ACC_W), .DW(DW), .USER_W(USER_W), .GATE_LATENCY(3)) u_drain (
         .clk(clk), .rst(rst), .cfg_loss_clear(1'b0), .s_valid(valid && !look), .s_acc(acc), .s_rnd(rnd), .s_shift(shift), .s_mode(mode),

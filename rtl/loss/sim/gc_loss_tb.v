@@ -18,8 +18,8 @@ module gc_loss_tb;
     assign {look, kind, t_pos, t_neg, shift, target, enable, data} = word;
 
     gc_tb_player #(.NAME("gc_loss_tb"), .IN_W(IN_W), .OUT_W(LANES*DW)) u_player (
-        .clk(clk), .rst(rst), .m_valid(valid), .m_ready(1'b1), .m_data(word), .s_valid(m_valid || (valid && look)), .s_ready(s_ready),
-        .s_data(m_valid ? delta : {{(LANES*DW-64){1'b0}}, loss})
+        .clk(clk), .rst(rst), .m_valid(valid), .m_ready(1'b1), .m_data(word), .s_valid(m_valid || (valid && look)),
+        .s_ready(s_ready), .s_data(m_valid ? delta : {{(LANES*DW-64){1'b0}}, loss})
     );
     wire [15:0] over;
     gc_loss #(.GRID(4), .DW(DW)) u_loss (

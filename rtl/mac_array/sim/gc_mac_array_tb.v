@@ -20,8 +20,8 @@ module gc_mac_array_tb;
         .s_valid(m_valid), .s_ready(ready), .s_data({m_index, m_last, m_acc})
     );
     gc_mac_array #(.GRID(4), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .SUM_COLUMN(1)) u_array (
-        .clk(clk), .rst(rst), .s_valid(valid), .s_first(first), .s_last(last), .s_columns(columns), .s_sum(sum), .s_row(row), .s_col(col),
-        .m_valid(m_valid), .m_index(m_index), .m_last(m_last), .m_acc(m_acc)
+        .clk(clk), .rst(rst), .s_valid(valid), .s_first(first), .s_last(last), .s_columns(columns), .s_sum(sum),
+        .s_row(row), .s_col(col), .m_valid(m_valid), .m_index(m_index), .m_last(m_last), .m_acc(m_acc)
     );
 
     wire _unused = &{1'b0, ready};

@@ -14,7 +14,8 @@ module gc_ram_tb;
     assign {wr, wr_addr, wr_data, rd, rd_addr} = word;
 
     gc_tb_player #(.NAME("gc_ram_tb"), .IN_W(IN_W), .OUT_W(12)) u_player (
-        .clk(clk), .rst(rst), .m_valid(valid), .m_ready(1'b1), .m_data(word), .s_valid(reading_q[1]), .s_ready(ready), .s_data(rd_data)
+        .clk(clk), .rst(rst), .m_valid(valid), .m_ready(1'b1), .m_data(word), .s_valid(reading_q[1]), .s_ready(ready),
+        .s_data(rd_data)
     );
     gc_ram_sdp #(.WIDTH(12), .DEPTH(16), .OUT_REG(1)) u_ram (
         .clk(clk), .s_wr_en(valid && wr), .s_wr_addr(wr_addr), .s_wr_data(wr_data),

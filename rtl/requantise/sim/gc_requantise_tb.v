@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors rounded in every mode, one at a time, with the random numbers of their coordinates: gc_fold_coordinates, gc_position_random, gc_requantise.
+// Vectors rounded in every mode, one at a time, with the random numbers of their coordinates: gc_fold_coordinates,
+// gc_position_random, gc_requantise.
 `default_nettype none
 
 module gc_requantise_tb;
@@ -21,13 +22,16 @@ module gc_requantise_tb;
     assign {shift, mode, acc, seed, tag, k, y0, x0, fold, image} = word;
 
     gc_tb_player #(.NAME("gc_requantise_tb"), .IN_W(IN_W), .OUT_W(LANES*DW)) u_player (
-        .clk(clk), .rst(rst), .m_valid(valid), .m_ready(1'b1), .m_data(word), .s_valid(m_valid), .s_ready(s_ready), .s_data(m_data)
+        .clk(clk), .rst(rst), .m_valid(valid), .m_ready(1'b1), .m_data(word), .s_valid(m_valid), .s_ready(s_ready),
+        .s_data(m_data)
     );
     gc_fold_coordinates #(.GRID(4)) u_coordinates (
-        .clk(clk), .rst(rst), .s_valid(valid), .s_y0(y0), .s_x0(x0), .s_fold(fold), .s_image(image), .m_valid(place_valid), .m_i(i), .m_j(j)
+        .clk(clk), .rst(rst), .s_valid(valid), .s_y0(y0), .s_x0(x0), .s_fold(fold), .s_image(image),
+        .m_valid(place_valid), .m_i(i), .m_j(j)
     );
     gc_position_random #(.GRID(4)) u_random (
-        .clk(clk), .rst(rst), .s_valid(place_valid), .s_seed(seed), .s_tag(tag), .s_k(k), .s_i(i), .s_j(j), .m_valid(rnd_valid), .m_rnd(rnd)
+        .clk(clk), .rst(rst), .s_valid(place_valid), .s_seed(seed), .s_tag(tag), .s_k(k), .s_i(i), .s_j(j),
+        .m_valid(rnd_valid), .m_rnd(rnd)
     );
     wire [15:0] over;
     gc_requantise #(.GRID(4), .ACC_W(ACC_W), .DW(DW)) u_requantise (

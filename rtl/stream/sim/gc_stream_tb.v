@@ -15,7 +15,8 @@ module gc_stream_tb;
     wire        flush = lane_q == words_q;
 
     gc_tb_player #(.NAME("gc_stream_tb"), .IN_W(9), .OUT_W(8), .STALLS(1)) u_player (
-        .clk(clk), .rst(rst), .m_valid(valid), .m_ready(ready), .m_data({last, data}), .s_valid(m_valid), .s_ready(m_ready), .s_data(m_data)
+        .clk(clk), .rst(rst), .m_valid(valid), .m_ready(ready), .m_data({last, data}), .s_valid(m_valid),
+        .s_ready(m_ready), .s_data(m_data)
     );
     gc_stream_upsize #(.WIDTH(8), .RATIO(4)) u_up (
         .clk(clk), .rst(rst), .s_valid(valid), .s_ready(ready), .s_last(last), .s_data(data),

@@ -21,7 +21,8 @@ module gc_update_tb;
     assign {momentum, mode, shift_g, shift_v, shift_w, lr_m, beta_m, seed, tag, grad, wgt, mom, key, of} = word;
 
     gc_tb_player #(.NAME("gc_update_tb"), .IN_W(IN_W), .OUT_W(2*COLS*DW), .STALLS(1)) u_player (
-        .clk(clk), .rst(rst), .m_valid(valid), .m_ready(ready), .m_data(word), .s_valid(m_valid), .s_ready(m_ready), .s_data({m_wgt, m_mom})
+        .clk(clk), .rst(rst), .m_valid(valid), .m_ready(ready), .m_data(word), .s_valid(m_valid), .s_ready(m_ready),
+        .s_data({m_wgt, m_mom})
     );
     gc_update #(.COLS(COLS), .DW(DW), .ACC_W(ACC_W)) u_update (
         .clk(clk), .rst(rst), .cfg_momentum(momentum), .cfg_mode(mode), .cfg_shift_g(shift_g), .cfg_shift_v(shift_v), .cfg_shift_w(shift_w),

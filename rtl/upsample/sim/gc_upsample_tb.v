@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames of every mode under back-pressure. A word is one of data or one of gates; those wait in a queue for their data.
+// Frames of every mode under back-pressure. A word is one of data or one of gates; those wait in a queue for their
+// data.
 `default_nettype none
 
 module gc_upsample_tb;
     localparam LANES = 16, DW = 8;
     localparam IN_W  = 1 + 1 + 2 + 1 + LANES + LANES*DW;
 
-    wire                clk, rst, valid, upsample, scale, is_gate, room, data_ready, gate_valid, gate_ready, m_valid, m_ready, full;
+    wire                clk, rst, valid, upsample, scale, is_gate, room, data_ready, gate_valid, gate_ready, m_valid;
+    wire                m_ready, full;
     wire [IN_W-1:0]     word;
     wire [1:0]          pool_bit;
     wire [LANES-1:0]    gate, next_gate;
