@@ -8,7 +8,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly, Timer
 
 from gradcore import registers as reg
-from tb.support.front import SMALLEST, program_registers
+from tb.support.front import SCRUB, SMALLEST, program_registers
 from tb.support.runner import run
 
 VALIDS = ("avm_read_read", "avm_write_write", "avs_csr_readdatavalid", "avs_csr_writeresponsevalid")
@@ -40,7 +40,7 @@ async def nothing_is_shown_in_reset(dut):
             dut.avs_csr_write.value, dut.avs_csr_address.value, dut.avs_csr_writedata.value = 1, offset // 4, value
             await clock
         dut.avs_csr_write.value = 0
-        for _ in range(30):
+        for _ in range(30 + SCRUB):
             await clock
         getattr(dut, f"avs_csr_{kind}").value = 1     # an answer in each cycle
         for _ in range(4):

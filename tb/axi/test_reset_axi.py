@@ -8,7 +8,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly, Timer
 
 from gradcore import registers as reg
-from tb.support.front import SMALLEST, program_registers
+from tb.support.front import SCRUB, SMALLEST, program_registers
 from tb.support.runner import run
 
 VALIDS = ("m_axi_arvalid", "m_axi_awvalid", "m_axi_wvalid", "s_axil_bvalid", "s_axil_rvalid")
@@ -48,7 +48,7 @@ async def no_valid_is_high_in_reset(dut):
         dut.s_axil_bready.value = 0
         dut.s_axil_awvalid.value, dut.s_axil_wvalid.value, dut.s_axil_arvalid.value, dut.s_axil_araddr.value = 1, 1, 1, reg.ID
         dut.s_axil_awaddr.value = reg.SEED
-        for _ in range(30):
+        for _ in range(30 + SCRUB):
             await FallingEdge(dut.aclk)
         assert await seen(dut) == "10011"
         dut.s_axil_awvalid.value = dut.s_axil_wvalid.value = dut.s_axil_arvalid.value = 0

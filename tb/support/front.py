@@ -2,8 +2,7 @@
 """A tiny network trained through a bus front of the engine: the same whatever the bus.
 
 A test gives a `Front`: coroutines read(offset) and write(offset, value) for the registers, `memory` with read(address, size) and
-write(address, bytes), the interrupt pin. Vectors of a map that does not fill the grid carry lanes nobody has written, which are X on Icarus: the
-fronts are simulated with Verilator.
+write(address, bytes), the interrupt pin. A whole training is simulated with Verilator, for its speed.
 """
 
 import random
@@ -26,6 +25,7 @@ PROGRAM, IMAGES, TARGETS, SIZE = 0x8000, 0x10000, 0x14000, 1 << 17
 PARAMETERS = {"GRID": 4, "COLS": 4, "MEM_W": 128, "ADDR_W": 32, "ACT_DEPTH": 256, "WGT_DEPTH": 256, "GRAD_DEPTH": 256, "GATE_DEPTH": 256}
 
 SMALLEST = {"GRID": 4, "COLS": 4, "DW": 8, "ACC_W": 24, "MEM_W": 64, "ADDR_W": 32, "ACT_DEPTH": 64, "WGT_DEPTH": 16, "GRAD_DEPTH": 16, "GATE_DEPTH": 64}
+SCRUB = max(depth for name, depth in SMALLEST.items() if name.endswith("_DEPTH")) + 16      # cycles before its first program, at most
 
 
 def program_registers():

@@ -151,7 +151,8 @@ class Verdict:
 def verdict(case: Case, config: EngineConfig) -> Verdict:
     rights, length = case.rights, len(case.words)
     items = [parsed(word, config) for word in case.words]
-    errors, cycles, spans, rests = set(), 2000, [], []
+    scrub = max(config.act_depth, config.wgt_depth, config.grad_depth, config.gate_depth)      # it may come before the program
+    errors, cycles, spans, rests = set(), 2000 + scrub, [], []
     tokens = np.zeros((6, 5), int)
     queues, stuck, at, ended = [[] for _ in range(5)], [False] * 5, 0, False
     # Program fetch: the first instruction that touches a page without the right.

@@ -64,8 +64,11 @@ struct Sim {
     void cycle() {
         front->drive(mem);
         front->clock(false);
+        // What is shown may fall in the cycle of m_forget (a front hides it at once) or after it.
+        const bool forgets_now = forgets && *forgets;
+        if (forgets_now) front->withdraw();
         front->sample(mem);
-        if (forgets && *forgets) front->withdraw();
+        if (forgets_now) front->withdraw();
         front->clock(true);
         ++mem.now;
         if (record) trace();
