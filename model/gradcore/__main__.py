@@ -30,16 +30,16 @@ def main():
 
 
 def _flushed(code):
-    """The exit code, when the rest of the output can be written."""
+    """The exit code, when the rest of the output can be written; else the program ends here: the interpreter would
+    try to write it once more."""
     try:
         sys.stdout.flush()
         return code
+    except BrokenPipeError:
+        os._exit(141)
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())      # for the interpreter's own flush
-        if isinstance(error, BrokenPipeError):
-            return 141
-        print(f"error: standard output: {error.strerror}", file=sys.stderr)
-        return 2
+        print(f"error: standard output: {error.strerror}", file=sys.stderr, flush=True)
+        os._exit(2)
 
 
 if __name__ == "__main__":
