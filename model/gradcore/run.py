@@ -263,6 +263,7 @@ class _Run:
             "data": self.data.name,
             "backend": self.session.name,
             "stall": getattr(self.session.memory, "stall", None),
+            "recoveries": getattr(self.session, "recoveries", 0),
             "epochs": len(history),
             "seed": self.options.seed,
             "minibatch": network.minibatch,

@@ -20,7 +20,7 @@ ELSEWHERE = ("vivado", "qsys-script", "cd", "export", "pip")      # vendors' too
 PLACES = {"NET.toml": "net.toml", "NET": "digits", "RUN": "run", "WEIGHTS.npz": "run/weights.npz",
           "--data FILE": "images.npz", "--out FILE": "out.npz"}
 CHEAP = ["--data", "images.npz", "--backend", "reference", "--no-float32", "--epochs", "1"]      # added to `train`
-OTHERS = {"--setup", "--target", "--x-initial"}                   # of FuseSoC and Verilator
+OTHERS = {"--setup", "--target", "--timing", "--x-initial"}       # of FuseSoC and Verilator
 MODEL = "".join(file.read_text() for file in (ROOT / "model").rglob("*.py"))
 KINDS = set(re.findall(r'"(gradcore \w+)"', MODEL))              # of files, named like commands
 GROUP = typer.main.get_command(cli.app)

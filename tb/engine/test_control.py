@@ -15,7 +15,7 @@ from tb.support.runner import run
 MEM_W = 512
 INPUTS = ("s_reg_write", "s_reg_addr", "s_reg_wdata", "s_reg_read", "s_quiet", "s_moves", "s_fault", "s_scrubbing", "m_rreq_ready", "s_rdat_valid",
           "s_rdat_data", "s_rdat_last", "s_done", "s_mismatch", "s_compute_room", "s_read", "s_read_signal", "s_written", "s_written_signal", "s_step", "s_pad",
-          "s_yield", "s_overflow", "s_loss")  # fmt: skip
+          "s_yield", "s_saturated", "s_overflow", "s_loss")  # fmt: skip
 PROGRAM = 0x8000
 END = int.from_bytes(isa.encode(isa.instruction(Opcode.END)), "little")
 SCRUB = 40      # cycles
@@ -77,7 +77,7 @@ class Control:
 
 
 async def begin(dut):
-    await start(dut, **dict.fromkeys(INPUTS, 0) | {"m_rreq_ready": 1, "s_compute_room": 1})
+    await start(dut, **dict.fromkeys(INPUTS, 0) | {"s_reg_strb": 15, "m_rreq_ready": 1, "s_compute_room": 1})
     control = Control(dut)
     for offset, value in ((reg.PROG_BASE, PROGRAM), (reg.PROG_LENGTH, 1), (reg.IRQ_ENABLE, 3), (reg.WATCHDOG, 20)):
         await control.write(offset, value)

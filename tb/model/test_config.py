@@ -16,10 +16,10 @@ LARGE = dict(grid=4, cols=16, data_width=16, mem_bytes=64, act_depth=1 << 16, wg
 OUTSIDE = [
     (dict(grid=2), "GRID_must"), (dict(cols=2), "COLS_must"), (dict(cols=32), "COLS_must"), (dict(data_width=7), "DW_must"),
     (dict(acc_width=48, data_width=17), "DW_must"), (dict(mem_bytes=4), "MEM_W_must"), (dict(mem_bytes=128), "MEM_W_must"),
-    (dict(act_depth=32), "DEPTH_must"), (dict(act_depth=96), "DEPTH_must"), (dict(act_depth=1 << 17), "DEPTH_beyond"),
-    (dict(gate_depth=32), "DEPTH_must"), (dict(gate_depth=1 << 21), "DEPTH_"), (dict(wgt_depth=8), "DEPTH_not"), (dict(wgt_depth=1 << 17), "WGT_DEPTH"),
-    (dict(grad_depth=8), "DEPTH_not"), (dict(grad_depth=1 << 17), "WGT_DEPTH_or_GRAD"), (dict(acc_width=23), "ACC_W_"), (dict(acc_width=49), "ACC_W_"),
-    (dict(data_width=16, acc_width=35), "ACC_W_not_2_DW_plus_4"),
+    (dict(act_depth=32), "ACT_DEPTH_must"), (dict(act_depth=96), "ACT_DEPTH_must"), (dict(act_depth=1 << 17), "ACT_DEPTH_must"),
+    (dict(gate_depth=32), "GATE_DEPTH_must"), (dict(gate_depth=1 << 21), "GATE_DEPTH_must"), (dict(wgt_depth=8), "WGT_DEPTH_must"), (dict(wgt_depth=1 << 17), "WGT_DEPTH_must"),
+    (dict(grad_depth=8), "GRAD_DEPTH_must"), (dict(grad_depth=1 << 17), "GRAD_DEPTH_must"), (dict(acc_width=23), "ACC_W_"), (dict(acc_width=49), "ACC_W_"),
+    (dict(data_width=16, acc_width=35), "ACC_W_must"),
 ]
 
 

@@ -106,13 +106,19 @@ class Silence(Fault):
         backend.write32(reg.CTRL, reg.START)
         backend.run(20)
         need(backend.read32(reg.STATUS) == status, "a start while BUS_OPEN")
-        way = self.rng.choice([(backend.revive,), (self.force, backend.forget), (backend.forget, self.force)])
+        ways = [(backend.revive,), (self.force, backend.forget), (backend.forget, self.force), (self.force, backend.revive, self.late)]
+        way = self.rng.choice(ways)
         for step in way:
             step()
         need(self.closed(), f"BUS_OPEN stays after {[step.__name__ for step in way]}")
 
     def force(self):
         self.backend.write32(reg.CTRL, reg.FORCE)
+
+    def late(self):
+        """All answers that nobody waits for any more come; the next program must not take them for its own."""
+        while self.backend.outstanding:
+            self.backend.run(50)
 
 
 class Impatience(Fault):
