@@ -19,7 +19,8 @@ module gc_window_registers #(
     output wire [WINDOWS*(2*ADDR_W-22)-1:0] cfg_windows    // {write rights, read rights, ends, bases}, in pages of 4 KiB
 );
     localparam PAGE_W = ADDR_W - 12;
-    localparam [31:0] HIGH_BITS = 32'hFFFFFFFF >> (64 - ADDR_W);
+    localparam [63:0] HIGH      = (64'd1 << (ADDR_W - 32)) - 64'd1;
+    localparam [31:0] HIGH_BITS = HIGH[31:0];
 
     generate
         if (WINDOWS < 1 || WINDOWS > 8) begin : g_illegal_windows
