@@ -46,12 +46,12 @@ module gc_avalon_agent_props (
     wire        port_tracked_unused;
     wire        port_ahead_unused;
     wire [48:0] port_word_unused;
-    gc_stream_order #(.W(49), .MOST(1), .LATENCY(1)) u_port (
+    gc_stream_order #(.W(49), .MOST(1), .LATENCY(1), .HIDES(1)) u_port (
         .clk(clk), .rst(rst), .started(started), .push(taken), .s_data({write, address, 2'b00, write ? {byteenable, writedata} : 36'd0}),
         .pop(port), .m_valid(port), .m_data({reg_write, reg_addr, reg_write ? {reg_strb, reg_wdata} : 36'd0}),
         .stored(port_inside_unused), .tracked(port_tracked_unused), .ahead(port_ahead_unused), .word(port_word_unused)
     );
-    gc_stream_order #(.W(3), .MOST(2), .LATENCY(2)) u_answer (
+    gc_stream_order #(.W(3), .MOST(2), .LATENCY(2), .HIDES(1)) u_answer (
         .clk(clk), .rst(rst), .started(started), .push(taken), .s_data({write, 2'b00}), .pop(answer), .m_valid(answer),
         .m_data({writeresponsevalid, response}), .stored(waiting), .tracked(answer_tracked), .ahead(answer_ahead), .word(answer_word)
     );

@@ -73,7 +73,7 @@ module gc_avalon_master_props (
         .clk(clk), .rst(rst), .started(started), .rreq_valid(rreq_valid), .rreq_ready(rreq_ready), .rreq_addr(rreq_addr), .rreq_len(rreq_len),
         .rdat_valid(rdat_valid), .rdat_last(rdat_last), .bursts(native_reads), .full(native_full_unused)
     );
-    gc_request_rules u_read_command (
+    gc_request_rules #(.HIDES(1)) u_read_command (
         .clk(clk), .rst(rst), .started(started), .valid(read), .ready(!read_waitrequest), .addr(read_address), .len(read_len[7:0])
     );
     gc_burst_queue u_bus_read (
@@ -103,7 +103,7 @@ module gc_avalon_master_props (
     gc_request_rules u_write_command (
         .clk(clk), .rst(rst), .started(started), .valid(native_writes != 3'd0), .ready(1'b1), .addr(write_address), .len(write_len[7:0])
     );
-    gc_stream_rules #(.W(114)) u_write_beat (
+    gc_stream_rules #(.W(114), .HIDES(1)) u_write_beat (
         .clk(clk), .rst(rst), .valid(write && started), .ready(!write_waitrequest), .data({write_address, write_burstcount, word})
     );
     always @(posedge clk) begin

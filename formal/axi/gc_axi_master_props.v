@@ -77,7 +77,7 @@ module gc_axi_master_props (
         .clk(clk), .rst(rst), .started(started), .rreq_valid(rreq_valid), .rreq_ready(rreq_ready), .rreq_addr(rreq_addr), .rreq_len(rreq_len),
         .rdat_valid(rdat_valid), .rdat_last(rdat_last), .bursts(native_reads), .full(native_read_full)
     );
-    gc_read_rules #(.MEMORY(1)) u_bus_read (
+    gc_read_rules #(.MEMORY(1), .HIDES(1)) u_bus_read (
         .clk(clk), .rst(rst), .started(started), .rreq_valid(arvalid), .rreq_ready(arready), .rreq_addr(araddr), .rreq_len(arlen),
         .rdat_valid(rvalid && rready), .rdat_last(rlast), .bursts(bus_reads), .full(bus_read_full)
     );
@@ -89,8 +89,8 @@ module gc_axi_master_props (
     // On the bus a burst counts from its offer on: its beats need not wait until its address is taken.
     reg waiting_q;
     always @(posedge clk) waiting_q <= awvalid && !awready && !rst;
-    gc_request_rules u_bus_address (.clk(clk), .rst(rst), .started(started), .valid(awvalid), .ready(awready), .addr(awaddr), .len(awlen));
-    gc_write_rules #(.MEMORY(1)) u_bus_write (
+    gc_request_rules #(.HIDES(1)) u_bus_address (.clk(clk), .rst(rst), .started(started), .valid(awvalid), .ready(awready), .addr(awaddr), .len(awlen));
+    gc_write_rules #(.MEMORY(1), .HIDES(1)) u_bus_write (
         .clk(clk), .rst(rst), .started(started), .wreq_valid(awvalid && !waiting_q), .wreq_ready(1'b1), .wreq_addr(awaddr), .wreq_len(awlen),
         .wdat_valid(wvalid), .wdat_ready(wready), .wdat_word(word), .wdat_last(wlast), .wrsp_valid(bvalid && bready),
         .bursts(bus_writes), .left(bus_left), .full(bus_write_full), .unanswered(bus_unanswered)

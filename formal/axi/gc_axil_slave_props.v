@@ -47,8 +47,8 @@ module gc_axil_slave_props (
     gc_stream_rules #(.W(12), .ASSUME(1)) u_aw (.clk(clk), .rst(rst), .valid(awvalid), .ready(awready), .data(awaddr));
     gc_stream_rules #(.W(36), .ASSUME(1)) u_w  (.clk(clk), .rst(rst), .valid(wvalid), .ready(wready), .data({wstrb, wdata}));
     gc_stream_rules #(.W(12), .ASSUME(1)) u_ar (.clk(clk), .rst(rst), .valid(arvalid), .ready(arready), .data(araddr));
-    gc_stream_rules #(.W(2))  u_b (.clk(clk), .rst(rst), .valid(bvalid && started), .ready(bready), .data(bresp));
-    gc_stream_rules #(.W(34)) u_r (.clk(clk), .rst(rst), .valid(rvalid && started), .ready(rready), .data({rdata, rresp}));
+    gc_stream_rules #(.W(2), .HIDES(1))  u_b (.clk(clk), .rst(rst), .valid(bvalid && started), .ready(bready), .data(bresp));
+    gc_stream_rules #(.W(34), .HIDES(1)) u_r (.clk(clk), .rst(rst), .valid(rvalid && started), .ready(rready), .data({rdata, rresp}));
 
     // Requests without response, and what the register port owes them: an access for each and the answer of the last one.
     reg [1:0]  aw_q;

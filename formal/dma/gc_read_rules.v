@@ -8,7 +8,8 @@ module gc_read_rules #(
     parameter BEAT      = 8,
     parameter MOST      = 4,
     parameter REQUESTER = 0,
-    parameter MEMORY    = 0
+    parameter MEMORY    = 0,
+    parameter HIDES     = 0     // 1: a reset may end what is shown at once
 ) (
     input  wire                  clk,
     input  wire                  rst,
@@ -25,7 +26,7 @@ module gc_read_rules #(
     wire [7:0] left;
     wire       done;
 
-    gc_request_rules #(.ADDR_W(ADDR_W), .BEAT(BEAT), .ASSUME(REQUESTER)) u_request (
+    gc_request_rules #(.ADDR_W(ADDR_W), .BEAT(BEAT), .ASSUME(REQUESTER), .HIDES(HIDES)) u_request (
         .clk(clk), .rst(rst), .started(started), .valid(rreq_valid), .ready(rreq_ready), .addr(rreq_addr), .len(rreq_len)
     );
     gc_burst_queue #(.MOST(MOST)) u_queue (

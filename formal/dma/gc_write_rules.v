@@ -9,7 +9,8 @@ module gc_write_rules #(
     parameter BEAT      = 8,
     parameter MOST      = 4,
     parameter REQUESTER = 0,
-    parameter MEMORY    = 0
+    parameter MEMORY    = 0,
+    parameter HIDES     = 0     // 1: a reset may end what is shown at once
 ) (
     input  wire                  clk,
     input  wire                  rst,
@@ -30,10 +31,10 @@ module gc_write_rules #(
 );
     wire done;
 
-    gc_request_rules #(.ADDR_W(ADDR_W), .BEAT(BEAT), .ASSUME(REQUESTER)) u_request (
+    gc_request_rules #(.ADDR_W(ADDR_W), .BEAT(BEAT), .ASSUME(REQUESTER), .HIDES(HIDES)) u_request (
         .clk(clk), .rst(rst), .started(started), .valid(wreq_valid), .ready(wreq_ready), .addr(wreq_addr), .len(wreq_len)
     );
-    gc_stream_rules #(.W(BEAT*9+1), .ASSUME(REQUESTER)) u_stays (
+    gc_stream_rules #(.W(BEAT*9+1), .ASSUME(REQUESTER), .HIDES(HIDES)) u_stays (
         .clk(clk), .rst(rst), .valid(wdat_valid && started), .ready(wdat_ready), .data({wdat_word, wdat_last})
     );
     gc_burst_queue #(.MOST(MOST)) u_queue (

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue of words: every word that goes in comes out once, unchanged and in its turn, not later than LATENCY cycles after it could (0: at any time; a reset may hide it);
+// A queue of words: every word that goes in comes out once, unchanged and in its turn, not later than LATENCY cycles after it could (0: at any time; with
+// HIDES a reset may hide it);
 // never more than MOST are inside. The solver tracks any one word: `ahead` words leave before it. The outputs are for the invariants of a proof.
 `default_nettype none
 
 module gc_stream_order #(
     parameter W       = 4,
     parameter MOST    = 2,
-    parameter LATENCY = 1
+    parameter LATENCY = 1,
+    parameter HIDES   = 0
 ) (
     input  wire                  clk,
     input  wire                  rst,
@@ -45,7 +47,7 @@ module gc_stream_order #(
     always @* if (started) begin
         assert (stored <= MOST);
         assert (stored != 0 || !m_valid);
-        assert (rst || stored == 0 || m_valid || LATENCY == 0 || waited_q < LATENCY - 1);
+        assert ((rst && HIDES != 0) || stored == 0 || m_valid || LATENCY == 0 || waited_q < LATENCY - 1);
         if (tracked) assert (ahead < stored);
         if (tracked && ahead == 0 && m_valid) assert (m_data == word);
     end

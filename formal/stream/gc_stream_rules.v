@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rule of streams (doc/streams.md): once valid is high, it and the payload stay until the word is taken. A reset ends that at once.
+// The rule of streams (doc/streams.md): once valid is high, it and the payload stay until the word is taken. With HIDES a reset
+// ends that at once, else after its first cycle.
 `default_nettype none
 
 module gc_stream_rules #(
     parameter W      = 8,
-    parameter ASSUME = 0
+    parameter ASSUME = 0,
+    parameter HIDES  = 0
 ) (
     input wire         clk,
     input wire         rst,
@@ -20,7 +22,7 @@ module gc_stream_rules #(
         data_q    <= data;
     end
 
-    gc_rule #(.ASSUME(ASSUME)) u_stays (.ok(rst || !stalled_q || (valid && data == data_q)));
+    gc_rule #(.ASSUME(ASSUME)) u_stays (.ok((rst && HIDES != 0) || !stalled_q || (valid && data == data_q)));
 endmodule
 
 `default_nettype wire
