@@ -105,7 +105,7 @@ class NativeEngine:
 
     async def boot(self):
         """Clock and reset; from then on nothing may be unknown."""
-        await start(self.dut, s_reg_write=0, s_reg_read=0)
+        await start(self.dut, s_reg_write=0, s_reg_read=0, s_reg_strb=15)
         cocotb.start_soon(watch(self.dut))
 
     async def open_windows(self):

@@ -98,13 +98,13 @@ async def takes_as_long_as_the_deepest_memory_needs_from_a_reset_of_the_memories
     await engine.boot()
     await engine.write(reg.CTRL, SCRUB)
     await cycles(dut, random.randrange(60))
-    dut.core_rst.value = Force(1)       # a reset of the memories takes back what is on its way to them
+    dut.g_engine.core_rst.value = Force(1)       # a reset of the memories takes back what is on its way to them
     await cycles(dut, random.randint(1, 3))
-    dut.core_rst.value = Release()
+    dut.g_engine.core_rst.value = Release()
     for cycle in range(max(Memories().depth.values()) + 8):
-        assert dut.scrubbing.value, f"cycle {cycle}"
+        assert dut.g_engine.scrubbing.value, f"cycle {cycle}"
         await cycles(dut, 1)
-    assert not dut.scrubbing.value
+    assert not dut.g_engine.scrubbing.value
 
 
 @pytest.mark.parametrize("act, wgt, grad, gate", [(64, 16, 32, 128), (128, 16, 16, 64), (64, 128, 32, 64), (64, 16, 128, 64)])
