@@ -9,7 +9,6 @@ from tb.support.bench import PAUSES, cycles, reset, start
 from tb.support.runner import parameter, run
 
 
-
 def base() -> int:
     """The highest bit of an address."""
     return 1 << parameter("ADDR_W") - 1
