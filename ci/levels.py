@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The longest logic path of a synthesised netlist in LUT levels, from register to register through the hierarchy.
 
-Reads what Yosys `write_json` writes after `synth_xilinx`. A LUT counts one level, so does the read of a memory or shift register made of
-LUTs; carry chains and wide multiplexers (MUXF) beside the LUTs count none. Flip-flops, block RAMs and DSPs begin and end paths, as do
-the ports of the top module: an input arrives from a register there.
+Reads what Yosys `write_json` writes after `synth_xilinx`. A LUT counts one level, so does the read of a memory or shift
+register made of LUTs; carry chains and wide multiplexers (MUXF) beside the LUTs count none. Flip-flops, block RAMs and
+DSPs begin and end paths, as do the ports of the top module: an input arrives from a register there.
 """
 
 import json
@@ -13,19 +13,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.setrecursionlimit(100_000)
-THROUGH = {r"LUT[1-6]": 1, r"INV|BUFG|CARRY[48]|MUXF[789]": 0}      # cells without memory: levels from every input to every output
-ASYNC = {r"SRL16E|SRLC32E": ("A", "A0", "A1", "A2", "A3"), r"RAM\w+": ("DPRA", "ADDR", "A", "DPRA0")}   # these inputs reach the outputs
+THROUGH = {
+    r"LUT[1-6]": 1,
+    r"INV|BUFG|CARRY[48]|MUXF[789]": 0,
+}  # cells without memory: levels from every input to every output
+ASYNC = {
+    r"SRL16E|SRLC32E": ("A", "A0", "A1", "A2", "A3"),
+    r"RAM\w+": ("DPRA", "ADDR", "A", "DPRA0"),
+}  # these inputs reach the outputs
 CLOCKS = {"C", "CLK", "WCLK", "CLKARDCLK", "CLKBWRCLK"}
 
 
 @dataclass
 class Module:
-    """What a module's ports see, by (port, bit): depth from a register to an output, from an input to a register, from inputs to an output."""
+    """What a module's ports see, by (port, bit): depth from a register to an output, from an input to a register, from
+    inputs to an output."""
 
     arrive: dict = field(default_factory=dict)
     leave: dict = field(default_factory=dict)
     through: dict = field(default_factory=dict)
-    worst: tuple = (0, "", "")      # levels, first net, last net
+    worst: tuple = (0, "", "")  # levels, first net, last net
 
 
 def _rule(kind: str):
@@ -77,7 +84,7 @@ class _Analysis:
             """Depth at a net by where the path begins: an input (port, bit), or None: a register."""
             if bit in memo:
                 return memo[bit]
-            memo[bit] = {}      # constants, nets without driver
+            memo[bit] = {}  # constants, nets without driver
             if bit in driver:
                 cell, port, k = driver[bit]
                 memo[bit] = {(port, k): (0, bit)} if cell is None else self._behind(cell, port, k, bit, sources)
@@ -121,13 +128,23 @@ class _Analysis:
             own = self.module(cell["type"])
             if (port, k) in own.arrive:
                 found[None] = own.arrive[port, k], bit
-            ways = [(cell["connections"][p][n], depth) for (p, n), depth in own.through.get((port, k), {}).items() if p in cell["connections"]]
+            ways = [
+                (cell["connections"][p][n], depth)
+                for (p, n), depth in own.through.get((port, k), {}).items()
+                if p in cell["connections"]
+            ]
         else:
             levels, inputs, register = _rule(cell["type"])
             if register:
                 found[None] = 0, bit
-            ways = [(b, levels) for p, bits in cell["connections"].items() if cell["port_directions"][p] == "input" and p not in CLOCKS
-                    and (inputs is None or p.startswith(tuple(inputs) or ("-",))) for b in bits]
+            ways = [
+                (b, levels)
+                for p, bits in cell["connections"].items()
+                if cell["port_directions"][p] == "input"
+                and p not in CLOCKS
+                and (inputs is None or p.startswith(tuple(inputs) or ("-",)))
+                for b in bits
+            ]
         for net, levels in ways:
             for start, (depth, first) in sources(net).items():
                 if depth + levels > found.get(start, (-1,))[0]:
@@ -142,9 +159,13 @@ def read(file: Path) -> dict:
     def lean(entry: dict) -> dict:
         entry.pop("parameters", None)
         if "attributes" in entry:
-            entry["attributes"] = {key: value for key, value in entry["attributes"].items() if key in ("blackbox", "whitebox")}
+            entry["attributes"] = {
+                key: value for key, value in entry["attributes"].items() if key in ("blackbox", "whitebox")
+            }
         if "port_directions" in entry:
-            entry["port_directions"] = shared.setdefault(tuple(entry["port_directions"].items()), entry["port_directions"])
+            entry["port_directions"] = shared.setdefault(
+                tuple(entry["port_directions"].items()), entry["port_directions"]
+            )
         return entry
 
     with file.open() as text:
@@ -152,8 +173,8 @@ def read(file: Path) -> dict:
 
 
 def longest(netlist: dict, top: str) -> list:
-    """(levels, module, first net, last net) of the worst path that ends in each module of the design, longest first; between modules the one
-    that contains both counts."""
+    """(levels, module, first net, last net) of the worst path that ends in each module of the design, longest first;
+    between modules the one that contains both counts."""
     analysis = _Analysis(netlist)
     analysis.module(top)
     rows = [(*m.worst[:1], _plain(name), *m.worst[1:]) for name, m in analysis.done.items() if m.worst[0]]

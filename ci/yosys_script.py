@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run a Yosys script, line by line; a line that begins with abc9 runs on each module by itself, in a process of its own, with black boxes for the
-modules in it.
+"""Run a Yosys script, line by line; a line that begins with abc9 runs on each module by itself, in a process of its
+own, with black boxes for the modules in it.
 
-Yosys 0.70 goes through the whole design before and after each module that abc9 maps, so that its time grows with modules times cells. The cells
-are nearly the same: of operand_buffer 18 674 LUTs, mapped as a whole 18 677. The native library of Yosys is used because the WebAssembly build, which lint and proofs run, ends at 4 GB of memory: the
-engine with 64 columns takes more. Usage: yosys_script.py FILE; the parts go to a folder FILE.parts.
+Yosys 0.70 goes through the whole design before and after each module that abc9 maps, so that its time grows with
+modules times cells. The cells are nearly the same: of operand_buffer 18 674 LUTs, mapped as a whole 18 677. The native
+library of Yosys is used because the WebAssembly build, which lint and proofs run, ends at 4 GB of memory: the engine
+with 64 columns takes more. Usage: yosys_script.py FILE; the parts go to a folder FILE.parts.
 """
 
 import os
@@ -16,7 +17,11 @@ from pathlib import Path
 
 from pyosys import libyosys
 
-LIBRARIES = ("-lib -specify +/xilinx/cells_sim.v", "-lib +/xilinx/cells_xtra.v", "-icells -lib -specify +/xilinx/abc9_model.v")
+LIBRARIES = (
+    "-lib -specify +/xilinx/cells_sim.v",
+    "-lib +/xilinx/cells_xtra.v",
+    "-icells -lib -specify +/xilinx/abc9_model.v",
+)
 
 
 def run(*commands: str) -> None:
@@ -35,8 +40,12 @@ def map_parts(command: str, folder: Path) -> None:
 
     def part(number: int) -> str:
         """What Yosys said, if it failed."""
-        done = subprocess.run([sys.executable, __file__, folder, str(number), names[number], command],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        done = subprocess.run(
+            [sys.executable, __file__, folder, str(number), names[number], command],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
         return done.stdout if done.returncode else ""
 
     with ThreadPoolExecutor(os.cpu_count()) as workers:
@@ -49,7 +58,12 @@ def map_parts(command: str, folder: Path) -> None:
 
 
 def map_part(folder: Path, number: str, name: str, command: str) -> None:
-    run(*(f"read_verilog {library}" for library in LIBRARIES), f"read_rtlil {folder / number}.il", f"blackbox {name}/c:* %M", command)
+    run(
+        *(f"read_verilog {library}" for library in LIBRARIES),
+        f"read_rtlil {folder / number}.il",
+        f"blackbox {name}/c:* %M",
+        command,
+    )
     run(f"select {name}", f"write_rtlil -selected {folder / number}.out.il")
 
 

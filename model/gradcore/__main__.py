@@ -4,7 +4,7 @@
 import os
 import sys
 
-from gradcore import interrupt
+from gradcore.host import interrupt
 
 
 def main():
@@ -13,9 +13,9 @@ def main():
     # One thread for the float trainer: its sums then have one order, and the simulation keeps a core of its own.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")   # names that the terminal cannot show
+        stream.reconfigure(errors="backslashreplace")  # names that the terminal cannot show
     try:
-        from gradcore.cli import run
+        from gradcore.cli.main import run
     except ModuleNotFoundError as error:
         print(f"error: {error.name} is not installed: pip install {error.name}", file=sys.stderr)
         return 3
@@ -25,7 +25,7 @@ def main():
     except interrupt.Interrupted as error:
         code = error.code
     if code > 128:
-        os._exit(code)      # a thread may still be at work
+        os._exit(code)  # a thread may still be at work
     return code
 
 

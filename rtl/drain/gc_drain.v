@@ -3,8 +3,8 @@
 // the gate, ReLU, and 2x2 pooling with its gate bits. One vector of LANES = GRID * GRID sums per cycle, exactly one
 // result per input, GATE_LATENCY + 8 cycles latency, free running without back-pressure; every input belongs to the
 // word it comes with and may change each cycle. The gate word (the target bits for a loss) comes GATE_LATENCY cycles
-// after its sums. Bit-exact with gradcore.fixed.requantize, gradcore.loss
-// and gradcore.layers.activate.
+// after its sums. Bit-exact with gradcore.numerics.fixed_point.requantize, gradcore.ops.loss
+// and gradcore.ops.layers.activate.
 `default_nettype none
 
 module gc_drain #(

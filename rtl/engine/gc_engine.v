@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The training engine: fetches a program from memory and runs it on five engines (load, weight load, compute, store, update) that
 // work in parallel and are ordered by tokens alone (doc/architecture.md, doc/instructions.md). Controlled through the register port
-// (doc/registers.md), one native memory port (doc/streams.md), one level interrupt. Bit-exact with gradcore.reference.
+// (doc/registers.md), one native memory port (doc/streams.md), one level interrupt. Bit-exact with gradcore.reference.trainer.
 `default_nettype none
 
 module gc_engine #(

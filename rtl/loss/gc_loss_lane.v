@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One lane of the loss: difference d to the target, delta = d * 2^16 shifted, rounded half-up and saturated, and
 // the square of d for the sum. One element per cycle, 4 cycles to m_delta, 3 to m_square, free running.
-// Bit-exact with gradcore.loss.difference and loss_delta.
+// Bit-exact with gradcore.ops.loss.difference and loss_delta.
 `default_nettype none
 
 module gc_loss_lane #(

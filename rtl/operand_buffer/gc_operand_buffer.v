@@ -2,7 +2,7 @@
 // The transposable operand buffer: GRID x GRID banks with two-dimensional skew (doc/architecture.md, "The bank function"), read by
 // pixel or by channel and written by pixel at full bandwidth. One read and one write per cycle, free running. A read gives its
 // vector 7 cycles later, masked lanes as zero; a write is seen by reads that enter at least one cycle after it. Bit-exact with
-// gradcore.skew. Generalises the transposable weight buffer of Venkataramanaiah et al. (FPL 2019, section III.D) to maps.
+// gradcore.machine.skew. Generalises the transposable weight buffer of Venkataramanaiah et al. (FPL 2019, section III.D) to maps.
 `default_nettype none
 
 module gc_operand_buffer #(

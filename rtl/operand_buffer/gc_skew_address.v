@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bank addresses of one access to a skewed buffer (doc/architecture.md, "Accesses"). The address of a lane is a row part plus a column
 // part, so GRID + GRID small sums are formed, the two tables are rotated to bank order and added bank by bank. One access per
-// cycle; rotations and masks 1 cycle, bank addresses 4 cycles after the access. Bit-exact with gradcore.skew. No multiplier: a
+// cycle; rotations and masks 1 cycle, bank addresses 4 cycles after the access. Bit-exact with gradcore.machine.skew. No multiplier: a
 // displacement in blocks is a 9-bit signed factor and is applied by shift and add.
 `default_nettype none
 

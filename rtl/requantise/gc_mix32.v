@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The integer hash mix32 of the random numbers: three adders with an exclusive-or between them, no multiplier.
 // One result per cycle, 3 cycles latency, free running; stage i only moves when s_step[i] is high, so the owner of
-// the pipeline's valid bits decides how much toggles. Bit-exact with gradcore.fixed.mix32.
+// the pipeline's valid bits decides how much toggles. Bit-exact with gradcore.numerics.random_numbers.mix32.
 `default_nettype none
 
 module gc_mix32 (

@@ -2,7 +2,7 @@
 // Random numbers of one vector for stochastic rounding, drawn from the elements' places: lane (row r, column c)
 // gets the number of (seed, tag, k, i of row r, j of column c). One vector per cycle, 11 cycles latency, free
 // running without back-pressure; all inputs belong to the word they come with. Rows, columns and k are hashed
-// once each, a lane costs two 16-bit adders. Bit-exact with gradcore.fixed.position_random.
+// once each, a lane costs two 16-bit adders. Bit-exact with gradcore.numerics.random_numbers.position_random.
 `default_nettype none
 
 module gc_position_random #(

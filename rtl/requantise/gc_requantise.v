@@ -2,7 +2,7 @@
 // Requantises one vector of LANES = GRID * GRID exact sums per cycle: every lane drops s_shift fraction bits with
 // the rounding s_mode and saturates to DW bits. Free running without back-pressure, 3 cycles latency; shift, mode
 // and random numbers belong to the word they come with and may change every cycle. Bit-exact with
-// gradcore.fixed.requantize.
+// gradcore.numerics.fixed_point.requantize.
 `default_nettype none
 
 module gc_requantise #(

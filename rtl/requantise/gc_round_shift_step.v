@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Drops the lowest `s_shift` bits of a signed number with one of four roundings and saturates the result.
 // One result per cycle, 3 cycles latency, free running; stage i only moves when s_step[i] is high, so the owner of
-// the pipeline's valid bits decides how much toggles. Bit-exact with gradcore.fixed.requantize. All inputs belong to
+// the pipeline's valid bits decides how much toggles. Bit-exact with gradcore.numerics.fixed_point.requantize. All inputs belong to
 // the same word and may change every cycle; s_shift must be below IN_W. m_over says that the rounded number did not fit.
 `default_nettype none
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stochastic gradient descent with momentum on rows of COLS parameters (doc/numerics.md, "Weight update"; heavy-ball reading of
 // Venkataramanaiah et al., FPL 2019, eq. 6). One row per cycle, 26 cycles from input to output; streams on both sides, the pipeline between runs
-// free behind credits and an output FIFO. Configuration is stable while rows are inside. Bit-exact with gradcore.optimiser.
+// free behind credits and an output FIFO. Configuration is stable while rows are inside. Bit-exact with gradcore.ops.optimiser.
 `default_nettype none
 
 module gc_update #(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The update of one weight (doc/numerics.md, "Weight update"): gradient to 24 bits, momentum, weight, each rounded and saturated.
 // One weight per cycle, 12 cycles latency, free running; two multipliers. The random numbers of the three roundings enter with the
-// gradient. Bit-exact with gradcore.optimiser.
+// gradient. Bit-exact with gradcore.ops.optimiser.
 `default_nettype none
 
 module gc_update_lane #(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random numbers of one row of parameters (doc/numerics.md, "Random numbers by position"): for each of COLS output maps three 16-bit numbers,
 // for the gradient, the momentum and the weight. One row per cycle, 11 cycles latency, free running. Bit-exact with
-// gradcore.fixed.position_random.
+// gradcore.numerics.random_numbers.position_random.
 `default_nettype none
 
 module gc_update_random #(

@@ -11,10 +11,11 @@ from tb.support.bench import cycles
 
 
 class AvalonMemory:
-    """Serves `dut`'s hosts avm_read and avm_write; `bytes` is its content. Checks that a stalled request does not change, that bursts are aligned,
-    stay inside 4 KiB and keep address and count, and that beats are whole.
+    """Serves `dut`'s hosts avm_read and avm_write; `bytes` is its content. Checks that a stalled request does not
+    change, that bursts are aligned, stay inside 4 KiB and keep address and count, and that beats are whole.
 
-    `pause`: chance of a waitrequest, of a gap before a read beat and before a response. `faults`: response codes by (kind, number of the burst).
+    `pause`: chance of a waitrequest, of a gap before a read beat and before a response. `faults`: response codes by
+    (kind, number of the burst).
     """
 
     def __init__(self, dut, clock, beat, size=1 << 17, pause=0.0, latency=(1, 30)):
@@ -41,10 +42,17 @@ class AvalonMemory:
     async def _serve_reads(self):
         dut, queue, held, now = self.dut, deque(), None, 0
         while True:
-            wait, send = random.random() < self.pause, bool(queue) and queue[0][0] <= now and random.random() >= self.pause
+            wait, send = (
+                random.random() < self.pause,
+                bool(queue) and queue[0][0] <= now and random.random() >= self.pause,
+            )
             dut.avm_read_waitrequest.value, dut.avm_read_readdatavalid.value = int(wait), int(send)
             dut.avm_read_response.value = queue[0][2] if send else random.randrange(4)
-            dut.avm_read_readdata.value = int.from_bytes(self.read(queue[0][1], self.beat), "little") if send else random.getrandbits(8 * self.beat)
+            dut.avm_read_readdata.value = (
+                int.from_bytes(self.read(queue[0][1], self.beat), "little")
+                if send
+                else random.getrandbits(8 * self.beat)
+            )
             await ReadOnly()
             if send:
                 queue.popleft()
@@ -65,7 +73,10 @@ class AvalonMemory:
     async def _serve_writes(self):
         dut, queue, held, burst, now = self.dut, deque(), None, None, 0
         while True:
-            wait, answer = random.random() < self.pause, bool(queue) and queue[0][0] <= now and random.random() >= self.pause
+            wait, answer = (
+                random.random() < self.pause,
+                bool(queue) and queue[0][0] <= now and random.random() >= self.pause,
+            )
             dut.avm_write_waitrequest.value, dut.avm_write_writeresponsevalid.value = int(wait), int(answer)
             dut.avm_write_response.value = queue[0][1] if answer else random.randrange(4)
             await ReadOnly()
@@ -98,8 +109,24 @@ class AvalonHost:
     """Accesses to a register agent whose pins have the prefix `prefix`, any number of them under way."""
 
     def __init__(self, dut, clock, prefix):
-        self.clock, self.pins = clock, {name: getattr(dut, prefix + name) for name in (
-            "address", "read", "write", "writedata", "byteenable", "readdata", "readdatavalid", "waitrequest", "response", "writeresponsevalid")}
+        self.clock, self.pins = (
+            clock,
+            {
+                name: getattr(dut, prefix + name)
+                for name in (
+                    "address",
+                    "read",
+                    "write",
+                    "writedata",
+                    "byteenable",
+                    "readdata",
+                    "readdatavalid",
+                    "waitrequest",
+                    "response",
+                    "writeresponsevalid",
+                )
+            },
+        )
         for name in ("address", "read", "write", "writedata", "byteenable"):
             self.pins[name].value = 0
         self.waiting = deque()
@@ -120,7 +147,12 @@ class AvalonHost:
     async def begin(self, kind, offset, value=0, enable=15):
         """Issue an access; returns the list that will hold [response, data]."""
         pins, done = self.pins, []
-        pins["address"].value, pins["writedata"].value, pins["byteenable"].value, pins[kind].value = offset // 4, value, enable, 1
+        pins["address"].value, pins["writedata"].value, pins["byteenable"].value, pins[kind].value = (
+            offset // 4,
+            value,
+            enable,
+            1,
+        )
         while True:
             await ReadOnly()
             taken = not pins["waitrequest"].value

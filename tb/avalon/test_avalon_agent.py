@@ -33,7 +33,9 @@ class Registers:
             address = int(dut.m_reg_addr.value) if dut.m_reg_read.value or dut.m_reg_write.value else 0
             data = self.values.get(address, 0) if dut.m_reg_read.value else random.getrandbits(32)
             if dut.m_reg_write.value:
-                self.values[address] = merged(self.values.get(address, 0), int(dut.m_reg_wdata.value), int(dut.m_reg_strb.value))
+                self.values[address] = merged(
+                    self.values.get(address, 0), int(dut.m_reg_wdata.value), int(dut.m_reg_strb.value)
+                )
             await cycles(dut, 1)
 
 
@@ -87,7 +89,13 @@ async def reset_forgets_an_access(dut):
         await reset(dut)
         for _ in range(3):
             await cycles(dut, 1)
-            busy = (dut.avs_readdatavalid, dut.avs_writeresponsevalid, dut.m_reg_read, dut.m_reg_write, dut.avs_waitrequest)
+            busy = (
+                dut.avs_readdatavalid,
+                dut.avs_writeresponsevalid,
+                dut.m_reg_read,
+                dut.m_reg_write,
+                dut.avs_waitrequest,
+            )
             assert not any(pin.value for pin in busy)
 
 

@@ -12,10 +12,23 @@ from tb.avalon.bus import AvalonMemory
 from tb.support.bench import cycles, reset, start
 from tb.support.runner import parameter, run
 
-INPUTS = dict(avm_read_waitrequest=0, avm_read_readdata=0, avm_read_readdatavalid=0, avm_read_response=0, avm_write_waitrequest=0,
-              avm_write_response=0, avm_write_writeresponsevalid=0, s_rreq_addr=0, s_rreq_len=0, s_wreq_addr=0, s_wreq_len=0, s_wdat_data=0,
-              s_wdat_strb=0, s_wdat_last=0)
-HALF = 1 << 16      # reads below, writes above
+INPUTS = dict(
+    avm_read_waitrequest=0,
+    avm_read_readdata=0,
+    avm_read_readdatavalid=0,
+    avm_read_response=0,
+    avm_write_waitrequest=0,
+    avm_write_response=0,
+    avm_write_writeresponsevalid=0,
+    s_rreq_addr=0,
+    s_rreq_len=0,
+    s_wreq_addr=0,
+    s_wreq_len=0,
+    s_wdat_data=0,
+    s_wdat_strb=0,
+    s_wdat_last=0,
+)
+HALF = 1 << 16  # reads below, writes above
 
 
 def bursts(count, base):
@@ -58,7 +71,11 @@ async def writes(dut, wanted, pause):
             dut.s_wreq_addr.value, dut.s_wreq_len.value = todo[0][0], todo[0][1] - 1
         if left and word is None and random.random() >= pause:
             word = random.getrandbits(width)
-        dut.s_wdat_valid.value, dut.s_wdat_last.value, dut.s_wdat_strb.value = int(word is not None), int(left == 1), (1 << width // 8) - 1
+        dut.s_wdat_valid.value, dut.s_wdat_last.value, dut.s_wdat_strb.value = (
+            int(word is not None),
+            int(left == 1),
+            (1 << width // 8) - 1,
+        )
         dut.s_wdat_data.value = word or 0
         await ReadOnly()
         if shown and dut.s_wreq_ready.value:
@@ -104,7 +121,11 @@ async def a_write_burst_takes_a_cycle_more_than_its_beats(dut):
     dut.s_wreq_valid.value, dut.s_wdat_valid.value, count, taken = 1, 1, 0, 0
     left = 0
     for now in range(60):
-        dut.s_wreq_len.value, dut.s_wdat_last.value, dut.s_wdat_strb.value = 4, int(left == 1), (1 << parameter("MEM_W") // 8) - 1
+        dut.s_wreq_len.value, dut.s_wdat_last.value, dut.s_wdat_strb.value = (
+            4,
+            int(left == 1),
+            (1 << parameter("MEM_W") // 8) - 1,
+        )
         await ReadOnly()
         if dut.s_wreq_ready.value:
             left, taken = 5, taken + 1

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine on Avalon-MM trains a tiny network bit-exactly, with pauses on every interface, also after an error response."""
+"""The engine on Avalon-MM trains a tiny network bit-exactly, with pauses on every interface, also after an error
+response."""
 
 import random
 from types import SimpleNamespace

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Neither hosts nor agent show a command or an answer in a reset, from power-up on, before any clock edge. Icarus: registers begin as X."""
+"""Neither hosts nor agent show a command or an answer in a reset, from power-up on, before any clock edge. Icarus:
+registers begin as X."""
 
 import random
 
@@ -7,12 +8,19 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly, Timer
 
-from gradcore import registers as reg
+from gradcore.isa import registers as reg
 from tb.support.front import SCRUB, SMALLEST, program_registers
 from tb.support.runner import run
 
 VALIDS = ("avm_read_read", "avm_write_write", "avs_csr_readdatavalid", "avs_csr_writeresponsevalid")
-INPUTS = ("avs_csr_read", "avs_csr_write", "avm_read_waitrequest", "avm_read_readdatavalid", "avm_write_waitrequest", "avm_write_writeresponsevalid")
+INPUTS = (
+    "avs_csr_read",
+    "avs_csr_write",
+    "avm_read_waitrequest",
+    "avm_read_readdatavalid",
+    "avm_write_waitrequest",
+    "avm_write_writeresponsevalid",
+)
 
 
 async def seen(dut):
@@ -42,7 +50,7 @@ async def nothing_is_shown_in_reset(dut):
         dut.avs_csr_write.value = 0
         for _ in range(30 + SCRUB):
             await clock
-        getattr(dut, f"avs_csr_{kind}").value = 1     # an answer in each cycle
+        getattr(dut, f"avs_csr_{kind}").value = 1  # an answer in each cycle
         for _ in range(4):
             await clock
         assert await seen(dut) == {"read": "1010", "write": "1001"}[kind]

@@ -10,9 +10,25 @@ from tb.support.bench import cycles, reset
 from tb.support.runner import run
 
 WRITE = {"wreq_valid": "awvalid", "wreq_addr": "awaddr", "wreq_len": "awlen"}
-FORWARD = {"rreq_valid": "arvalid", "rreq_addr": "araddr", "rreq_len": "arlen", "wdat_valid": "wvalid", "wdat_data": "wdata", "wdat_strb": "wstrb", "wdat_last": "wlast"}
-BACK = {"s_rreq_ready": "arready", "s_wdat_ready": "wready", "m_rdat_valid": "rvalid", "m_rdat_data": "rdata",
-        "m_rdat_last": "rlast", "m_rdat_resp": "rresp", "m_wrsp_valid": "bvalid", "m_wrsp_resp": "bresp"}
+FORWARD = {
+    "rreq_valid": "arvalid",
+    "rreq_addr": "araddr",
+    "rreq_len": "arlen",
+    "wdat_valid": "wvalid",
+    "wdat_data": "wdata",
+    "wdat_strb": "wstrb",
+    "wdat_last": "wlast",
+}
+BACK = {
+    "s_rreq_ready": "arready",
+    "s_wdat_ready": "wready",
+    "m_rdat_valid": "rvalid",
+    "m_rdat_data": "rdata",
+    "m_rdat_last": "rlast",
+    "m_rdat_resp": "rresp",
+    "m_wrsp_valid": "bvalid",
+    "m_wrsp_resp": "bresp",
+}
 
 
 def randomise(port):
@@ -23,7 +39,7 @@ def randomise(port):
 async def channels_pass_unchanged_and_a_write_address_waits_alone(dut):
     cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
     await reset(dut)
-    held = None     # write request that the bus has not taken yet
+    held = None  # write request that the bus has not taken yet
     for _ in range(300):
         for name in (*FORWARD, *WRITE):
             randomise(getattr(dut, f"s_{name}"))
@@ -32,7 +48,7 @@ async def channels_pass_unchanged_and_a_write_address_waits_alone(dut):
         in_reset = random.random() < 0.1
         dut.rst.value = int(in_reset)
         await ReadOnly()
-        if in_reset:        # VALIDs fall in the same cycle, and a kept address is forgotten
+        if in_reset:  # VALIDs fall in the same cycle, and a kept address is forgotten
             assert not any(getattr(dut, f"m_axi_{channel}valid").value for channel in ("ar", "aw", "w"))
             held = None
             await cycles(dut, 1)

@@ -22,8 +22,16 @@ async def boot(dut, pause):
     cocotb.start_soon(Clock(dut.aclk, 10, unit="ns").start())
     registers = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.aclk, dut.aresetn, reset_active_level=False)
     memory = AxiRam(AxiBus.from_prefix(dut, "m_axi"), dut.aclk, dut.aresetn, reset_active_level=False, size=SIZE)
-    channels = [memory.write_if.aw_channel, memory.write_if.w_channel, memory.write_if.b_channel, memory.read_if.ar_channel,
-                memory.read_if.r_channel, registers.write_if.aw_channel, registers.write_if.w_channel, registers.read_if.r_channel]
+    channels = [
+        memory.write_if.aw_channel,
+        memory.write_if.w_channel,
+        memory.write_if.b_channel,
+        memory.read_if.ar_channel,
+        memory.read_if.r_channel,
+        registers.write_if.aw_channel,
+        registers.write_if.w_channel,
+        registers.read_if.r_channel,
+    ]
     for channel in channels:
         if pause:
             channel.set_pause_generator(pauses(pause))

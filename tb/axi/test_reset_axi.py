@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AXI A3.1.2: the engine's VALIDs are low as long as aresetn is, from power-up on, before any clock edge. Icarus: registers begin as X."""
+"""AXI A3.1.2: the engine's VALIDs are low as long as aresetn is, from power-up on, before any clock edge. Icarus:
+registers begin as X."""
 
 import random
 
@@ -7,13 +8,23 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly, Timer
 
-from gradcore import registers as reg
+from gradcore.isa import registers as reg
 from tb.support.front import SCRUB, SMALLEST, program_registers
 from tb.support.runner import run
 
 VALIDS = ("m_axi_arvalid", "m_axi_awvalid", "m_axi_wvalid", "s_axil_bvalid", "s_axil_rvalid")
-INPUTS = ("s_axil_awvalid", "s_axil_wvalid", "s_axil_bready", "s_axil_arvalid", "s_axil_rready", "m_axi_awready", "m_axi_wready", "m_axi_bvalid",
-          "m_axi_arready", "m_axi_rvalid")
+INPUTS = (
+    "s_axil_awvalid",
+    "s_axil_wvalid",
+    "s_axil_bready",
+    "s_axil_arvalid",
+    "s_axil_rready",
+    "m_axi_awready",
+    "m_axi_wready",
+    "m_axi_bvalid",
+    "m_axi_arready",
+    "m_axi_rvalid",
+)
 
 
 async def seen(dut):
@@ -46,7 +57,12 @@ async def no_valid_is_high_in_reset(dut):
             for _ in range(4):
                 await FallingEdge(dut.aclk)
         dut.s_axil_bready.value = 0
-        dut.s_axil_awvalid.value, dut.s_axil_wvalid.value, dut.s_axil_arvalid.value, dut.s_axil_araddr.value = 1, 1, 1, reg.ID
+        dut.s_axil_awvalid.value, dut.s_axil_wvalid.value, dut.s_axil_arvalid.value, dut.s_axil_araddr.value = (
+            1,
+            1,
+            1,
+            reg.ID,
+        )
         dut.s_axil_awaddr.value = reg.SEED
         for _ in range(30 + SCRUB):
             await FallingEdge(dut.aclk)

@@ -5,7 +5,7 @@ import difflib
 
 import pytest
 
-from gradcore.sources import ROOT, core_names
+from gradcore.sim.sources import ROOT, core_names
 from tb.ci.scripts import script
 
 SOURCE = """// a + b && c
@@ -23,31 +23,40 @@ endmodule
 
 def after(source):
     mutate = script("mutate")
-    return {kind: source[:p] + new + source[p + n:] for p, n, new, kind in mutate.edits(source)}, mutate.edits(source)
+    return {kind: source[:p] + new + source[p + n :] for p, n, new, kind in mutate.edits(source)}, mutate.edits(source)
 
 
-@pytest.mark.parametrize("kind, text", [
-    ("+ to -", "{{(SIZE-W){1'b0}}, a} - {SIZE{1'b1}};"),
-    ("< to <=", "if (a <= 3) y <= a;"),
-    ("== to !=", "a != 4 ?"),
-    ("swap the choices", "? ~a : s[W-1:0];"),
-    ("unary ~ to nothing", ": a;"),
-    ("unary & to |", "if (|a)"),
-])
+@pytest.mark.parametrize(
+    "kind, text",
+    [
+        ("+ to -", "{{(SIZE-W){1'b0}}, a} - {SIZE{1'b1}};"),
+        ("< to <=", "if (a <= 3) y <= a;"),
+        ("== to !=", "a != 4 ?"),
+        ("swap the choices", "? ~a : s[W-1:0];"),
+        ("unary ~ to nothing", ": a;"),
+        ("unary & to |", "if (|a)"),
+    ],
+)
 def test_edit(kind, text):
     assert text in after(SOURCE)[0][kind]
 
 
 def test_branches_assignments_and_constants():
     edits = after(SOURCE)[1]
-    mutated = [SOURCE[:p] + new + SOURCE[p + n:] for p, n, new, _ in edits]
+    mutated = [SOURCE[:p] + new + SOURCE[p + n :] for p, n, new, _ in edits]
     assert any("if (!(a < 3))" in m for m in mutated)
     assert any("if (a < 3) ; else" in m for m in mutated) and any("else ;" in m for m in mutated)
-    assert any("if (&a) ;" in m for m in mutated) and any("2'd0" in m for m in mutated) and any("a == 5" in m for m in mutated)
+    assert (
+        any("if (&a) ;" in m for m in mutated)
+        and any("2'd0" in m for m in mutated)
+        and any("a == 5" in m for m in mutated)
+    )
 
 
 def test_leaves_ports_sizes_and_comments_alone():
-    hidden = [line for line in SOURCE.splitlines() if line.startswith(("//", "module", "    localparam", "    wire _unused"))]
+    hidden = [
+        line for line in SOURCE.splitlines() if line.startswith(("//", "module", "    localparam", "    wire _unused"))
+    ]
     for mutated in after(SOURCE)[0].values():
         assert all(line in mutated for line in hidden)
         assert "(SIZE-W)" in mutated and "[SIZE-1:0]" in mutated
@@ -62,5 +71,11 @@ def test_every_ip_has_at_least_five_and_they_are_repeatable(ip):
     for mutant in first[:20]:
         original = (ROOT / mutant.file).read_text()
         assert mutant.text != original
-        blocks = [b for b in difflib.SequenceMatcher(None, original.splitlines(), mutant.text.splitlines(), autojunk=False).get_opcodes() if b[0] != "equal"]
+        blocks = [
+            b
+            for b in difflib.SequenceMatcher(
+                None, original.splitlines(), mutant.text.splitlines(), autojunk=False
+            ).get_opcodes()
+            if b[0] != "equal"
+        ]
         assert len(blocks) <= 2, mutant

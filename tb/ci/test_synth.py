@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from gradcore.sources import ROOT, sources
+from gradcore.sim.sources import ROOT, sources
 from tb.ci.scripts import script
 
 CONFIGURATIONS = json.loads((ROOT / "ci" / "synth.json").read_text())
@@ -26,12 +26,18 @@ def test_table_shows_the_stored_counts():
     assert list(resources) == list(CONFIGURATIONS)
 
 
-@pytest.mark.parametrize("text, word", [
-    ("reg [7:0] q; always @* if (a[0]) q = a; assign y = q;", "selection is not empty: t:.dlatch"),
-    ("wire [7:0] t = y & a; assign y = t | a;", "loop"),
-    ("wire [7:0] z; inner u_one (.i(z), .o(y)); inner u_two (.i(y), .o(z));", "loop"),
-    ("reg q; always @(posedge clk) q <= a[0]; always @(posedge clk) q <= a[1]; assign y = {8{q}};", "conflicting drivers"),
-])
+@pytest.mark.parametrize(
+    "text, word",
+    [
+        ("reg [7:0] q; always @* if (a[0]) q = a; assign y = q;", "selection is not empty: t:.dlatch"),
+        ("wire [7:0] t = y & a; assign y = t | a;", "loop"),
+        ("wire [7:0] z; inner u_one (.i(z), .o(y)); inner u_two (.i(y), .o(z));", "loop"),
+        (
+            "reg q; always @(posedge clk) q <= a[0]; always @(posedge clk) q <= a[1]; assign y = {8{q}};",
+            "conflicting drivers",
+        ),
+    ],
+)
 def test_refuses(text, word, tmp_path, monkeypatch):
     synth = script("synth")
     inner = "module inner (input wire [7:0] i, output wire [7:0] o); assign o = ~i; endmodule\n"
@@ -44,8 +50,10 @@ def test_refuses(text, word, tmp_path, monkeypatch):
 
 def test_counts_parameters_of_the_configuration(tmp_path, monkeypatch):
     synth = script("synth")
-    (tmp_path / "planted.v").write_text("module planted #(parameter N = 1) (input wire clk, input wire [N-1:0] a, output reg [N-1:0] y);\n"
-                                        "always @(posedge clk) y <= a;\nendmodule\n")
+    (tmp_path / "planted.v").write_text(
+        "module planted #(parameter N = 1) (input wire clk, input wire [N-1:0] a, output reg [N-1:0] y);\n"
+        "always @(posedge clk) y <= a;\nendmodule\n"
+    )
     monkeypatch.setattr(synth, "ROOT", tmp_path)
     monkeypatch.setattr(synth, "sources", lambda core: [tmp_path / "planted.v"])
     assert [synth.synthesise("planted", "planted", {"N": n})["cells"]["FF"] for n in (3, 5)] == [3, 5]
@@ -82,19 +90,28 @@ def test_levels_through_the_hierarchy(tmp_path, monkeypatch):
 def test_counts_every_cell_or_says_which_it_does_not_know():
     synth = script("synth")
     counts = synth.count({"LUT6": 3, "LUT2": 1, "RAMB18E2": 3, "RAM32M": 2, "FDRE": 7, "INV": 5, "DSP48E2": 1})
-    assert counts["LUT"] == 4 and counts["BRAM"] == 1.5 and counts["LUTRAM"] == 8 and counts["FF"] == 7 and counts["DSP"] == 1
+    assert (
+        counts["LUT"] == 4
+        and counts["BRAM"] == 1.5
+        and counts["LUTRAM"] == 8
+        and counts["FF"] == 7
+        and counts["DSP"] == 1
+    )
     with pytest.raises(synth.SynthesisError, match="XYZ"):
         synth.count({"XYZ": 1})
 
 
 def test_families_have_cells_and_tables_of_their_own(tmp_path, monkeypatch):
     synth = script("synth")
-    assert synth.count({"MISTRAL_ALUT5": 3, "MISTRAL_ALUT_ARITH": 2, "MISTRAL_NOT": 1, "MISTRAL_M10K": 1}, "cyclonev") == {
-        "ALUT": 3, "ARITH": 2, "FF": 0, "DSP": 0, "M10K": 1}
+    assert synth.count(
+        {"MISTRAL_ALUT5": 3, "MISTRAL_ALUT_ARITH": 2, "MISTRAL_NOT": 1, "MISTRAL_M10K": 1}, "cyclonev"
+    ) == {"ALUT": 3, "ARITH": 2, "FF": 0, "DSP": 0, "M10K": 1}
     with pytest.raises(synth.SynthesisError, match="LUT6"):
         synth.count({"LUT6": 1}, "cyclonev")
-    (tmp_path / "planted.v").write_text("module planted (input wire clk, input wire [15:0] a, input wire [15:0] b, output reg [31:0] y);\n"
-                                        "always @(posedge clk) y <= a * b;\nendmodule\n")
+    (tmp_path / "planted.v").write_text(
+        "module planted (input wire clk, input wire [15:0] a, input wire [15:0] b, output reg [31:0] y);\n"
+        "always @(posedge clk) y <= a * b;\nendmodule\n"
+    )
     monkeypatch.setattr(synth, "ROOT", tmp_path)
     monkeypatch.setattr(synth, "sources", lambda core: [tmp_path / "planted.v"])
     entry = {"core": "planted", "parameters": {}, "top": "planted", "family": "cyclonev"}
@@ -107,17 +124,27 @@ def test_families_have_cells_and_tables_of_their_own(tmp_path, monkeypatch):
 def yosys(folder, name, commands):
     """Run commands through ci/yosys_script.py: (exit code, output)."""
     (folder / f"{name}.ys").write_text(commands)
-    done = subprocess.run([sys.executable, script("synth").YOSYS, f"{name}.ys"], cwd=folder, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, script("synth").YOSYS, f"{name}.ys"], cwd=folder, capture_output=True, text=True
+    )
     return done.returncode, done.stdout + done.stderr
 
 
 def test_modules_mapped_by_themselves_give_the_cells_of_the_whole(tmp_path):
     """The commands of ci/synth, with map_luts written out, against synth_xilinx in one go."""
-    read = f"read_verilog {' '.join(map(str, sources('weight_buffer')))}\nchparam -set COLS 8 -set DEPTH 128 -set GROUPS 2 gc_weight_buffer\n"
+    read = f"read_verilog {' '.join(map(str, sources('weight_buffer')))}\n"
+    read += "chparam -set COLS 8 -set DEPTH 128 -set GROUPS 2 gc_weight_buffer\n"
     read += "hierarchy -top gc_weight_buffer\nrename -top gc_weight_buffer\n"
     cells = {}
-    for name, commands in ("parts", script("synth").COMMANDS["xcup"]), ("whole", "synth_xilinx -family xcup -noiopad -top {top}"):
-        code, text = yosys(tmp_path, name, f"{read}{commands.format(top='gc_weight_buffer')}\ntee -q -o {name}.json stat -hierarchy -json\n")
+    for name, commands in (
+        ("parts", script("synth").COMMANDS["xcup"]),
+        ("whole", "synth_xilinx -family xcup -noiopad -top {top}"),
+    ):
+        code, text = yosys(
+            tmp_path,
+            name,
+            f"{read}{commands.format(top='gc_weight_buffer')}\ntee -q -o {name}.json stat -hierarchy -json\n",
+        )
         assert code == 0, text
         cells[name] = json.loads((tmp_path / f"{name}.json").read_text())["design"]["num_cells_by_type"]
     assert cells["parts"] == cells["whole"] and "LUT6" in cells["whole"]
@@ -125,5 +152,10 @@ def test_modules_mapped_by_themselves_give_the_cells_of_the_whole(tmp_path):
 
 def test_a_module_that_cannot_be_mapped_ends_the_script(tmp_path):
     (tmp_path / "planted.v").write_text(CHAIN)
-    code, text = yosys(tmp_path, "planted", "read_verilog planted.v\nsynth_xilinx -run begin:map_luts -top planted\nabc9 -lut nothing\nwrite_json planted.json\n")
+    code, text = yosys(
+        tmp_path,
+        "planted",
+        "read_verilog planted.v\nsynth_xilinx -run begin:map_luts -top planted\n"
+        "abc9 -lut nothing\nwrite_json planted.json\n",
+    )
     assert code and "ERROR" in text and not (tmp_path / "planted.json").exists()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A memory behind the native port (doc/streams.md) with random latency and stalls, and the bursts that a descriptor means."""
+"""A memory behind the native port (doc/streams.md) with random latency and stalls, and the bursts that a descriptor
+means."""
 
 import random
 from collections import deque
@@ -43,7 +44,11 @@ def bursts(descriptor, beat, limit):
 
 def random_descriptor(beat, most=200):
     """A descriptor inside 1 MiB, its runs apart; now and then a transfer of nothing."""
-    run_beats, n1, n2 = random.choice([0, 1, 1, random.randint(1, 20), random.randint(1, most)]), random.randint(1, 3), random.choice([0, 1, 2])
+    run_beats, n1, n2 = (
+        random.choice([0, 1, 1, random.randint(1, 20), random.randint(1, most)]),
+        random.randint(1, 3),
+        random.choice([0, 1, 2]),
+    )
     stride1 = beat * (run_beats + random.randint(0, 100))
     return (beat * random.randrange(4096), run_beats, n1, stride1, n2, stride1 * n1 + beat * random.randint(0, 100))
 
@@ -51,9 +56,10 @@ def random_descriptor(beat, most=200):
 class Memory:
     """Serves `dut`'s native port and checks its rules; forgets what is under way when `dut` is reset.
 
-    `latency` (a number or least and most): cycles from a request to its first beat, from the last beat to the response. `stall`: chance that a
-    request or a write beat has to wait; `gap`: of a pause before a read beat. `data` maps beat addresses to words; `reads` and `writes` are the
-    bursts (address, beats - 1), `read_times` and `write_times` the cycles in which they were taken.
+    `latency` (a number or least and most): cycles from a request to its first beat, from the last beat to the response.
+    `stall`: chance that a request or a write beat has to wait; `gap`: of a pause before a read beat. `data` maps beat
+    addresses to words; `reads` and `writes` are the bursts (address, beats - 1), `read_times` and `write_times` the
+    cycles in which they were taken.
     """
 
     def __init__(self, dut, beat, stall=0.0, latency=20, gap=None):
@@ -78,13 +84,18 @@ class Memory:
             return None
         addr, length = (int(getattr(self.dut, f"m_{kind}_{name}").value) for name in ("addr", "len"))
         assert held in (None, (addr, length)), f"m_{kind} changed while stalled"
-        assert addr % self.beat == 0 and addr // 4096 == (addr + (length + 1) * self.beat - 1) // 4096, "burst crosses 4 KiB"
+        assert addr % self.beat == 0 and addr // 4096 == (addr + (length + 1) * self.beat - 1) // 4096, (
+            "burst crosses 4 KiB"
+        )
         return addr, length
 
     async def _read(self):
         dut, queue, held, now = self.dut, deque(), None, 0
         while True:
-            ready, send = random.random() >= self.stall, bool(queue) and queue[0][0] <= now and random.random() >= self.gap
+            ready, send = (
+                random.random() >= self.stall,
+                bool(queue) and queue[0][0] <= now and random.random() >= self.gap,
+            )
             dut.m_rreq_ready.value, dut.s_rdat_valid.value = int(ready), int(send)
             dut.s_rdat_data.value = self.word(queue[0][1]) if send else random.getrandbits(8 * self.beat)
             if hasattr(dut, "s_rdat_last"):
@@ -108,12 +119,16 @@ class Memory:
 
     async def _write(self):
         dut, queue, answers, held, held_beat, now = self.dut, deque(), deque(), None, None, 0
-        burst = []      # beats of the present burst
+        burst = []  # beats of the present burst
         while True:
-            ready, take, answer = random.random() >= self.stall, random.random() >= self.stall, bool(answers) and answers[0][0] <= now
+            ready, take, answer = (
+                random.random() >= self.stall,
+                random.random() >= self.stall,
+                bool(answers) and answers[0][0] <= now,
+            )
             dut.m_wreq_ready.value, dut.m_wdat_ready.value, dut.s_wrsp_valid.value = int(ready), int(take), int(answer)
             await ReadOnly()
-            if answer:      # not earlier: whoever does not wait for the response does not find the data
+            if answer:  # not earlier: whoever does not wait for the response does not find the data
                 for beat in answers.popleft()[1]:
                     self.write(*beat)
             if dut.rst.value:
@@ -123,7 +138,11 @@ class Memory:
                 held = held_beat = None
             else:
                 shown = bool(dut.m_wdat_valid.value)
-                beat = (int(dut.m_wdat_data.value), int(dut.m_wdat_strb.value), bool(dut.m_wdat_last.value)) if shown else None
+                beat = (
+                    (int(dut.m_wdat_data.value), int(dut.m_wdat_strb.value), bool(dut.m_wdat_last.value))
+                    if shown
+                    else None
+                )
                 assert held_beat in (None, beat), "m_wdat changed or fell while stalled"
                 held_beat = None if take else beat
                 if shown and take:

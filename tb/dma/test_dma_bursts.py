@@ -21,7 +21,8 @@ async def check(dut, sink, descriptors, pause=0.0):
     await Source(dut, "s_", pause).send([words(d) for d in descriptors])
     got = await sink.receive(sum(map(len, expected)))
     assert [(int(w["addr"]), int(w["len"]), int(w["last"])) for w in got] == [
-        (addr & mask, length, int(i == len(e) - 1)) for e in expected for i, (addr, length) in enumerate(e)]
+        (addr & mask, length, int(i == len(e) - 1)) for e in expected for i, (addr, length) in enumerate(e)
+    ]
     await cycles(dut, 10)
     assert len(sink.words) == sum(map(len, expected))
 
@@ -55,7 +56,9 @@ async def fit_the_page_and_the_limit_exactly(dut):
 @cocotb.test()
 async def wrap_at_the_end_of_the_addresses(dut):
     sink, beat, top = await begin(dut), parameter("MEM_W") // 8, 1 << parameter("ADDR_W")
-    await check(dut, sink, [transfer(top - 3 * beat, 5, n1=2, stride1=(1 << 32) - beat, n2=2, stride2=(1 << 32) - beat)])
+    await check(
+        dut, sink, [transfer(top - 3 * beat, 5, n1=2, stride1=(1 << 32) - beat, n2=2, stride2=(1 << 32) - beat)]
+    )
 
 
 @cocotb.test()
@@ -72,19 +75,33 @@ async def reset_drops_the_largest_transfer(dut):
         await Source(dut, "s_").send([words(transfer(run_beats=(1 << 32) - 1, n1=65535, n2=65535))])
         await cycles(dut, random.randint(0, 30))
         length = min(4096 // beat, parameter("MAX_BURST"))
-        assert [(int(w["addr"]), int(w["len"])) for w in sink.words] == [(n * length * beat, length - 1) for n in range(len(sink.words))]
+        assert [(int(w["addr"]), int(w["len"])) for w in sink.words] == [
+            (n * length * beat, length - 1) for n in range(len(sink.words))
+        ]
         await reset(dut, 1)
         assert not dut.m_valid.value and dut.s_ready.value
         await check(dut, sink, [random_descriptor(beat) for _ in range(3)])
 
 
-@pytest.mark.parametrize("addr_w, mem_w, max_burst", [(40, 64, 256), (48, 128, 16), (40, 512, 64), (32, 128, 1), (64, 512, 256)])
+@pytest.mark.parametrize(
+    "addr_w, mem_w, max_burst", [(40, 64, 256), (48, 128, 16), (40, 512, 64), (32, 128, 1), (64, 512, 256)]
+)
 def test_dma_bursts(addr_w, mem_w, max_burst):
     run("dma", "gc_dma_bursts", {"ADDR_W": addr_w, "MEM_W": mem_w, "MAX_BURST": max_burst})
 
 
-@pytest.mark.parametrize("bad, reason", [({"MAX_BURST": 0}, "MAX_BURST_"), ({"MAX_BURST": 48}, "MAX_BURST_"), ({"MAX_BURST": 512}, "MAX_BURST_"),
-                                         ({"ADDR_W": 31}, "ADDR_W_"), ({"ADDR_W": 65}, "ADDR_W_"), ({"MEM_W": 32}, "MEM_W_"),
-                                         ({"MEM_W": 96}, "MEM_W_"), ({"MEM_W": 1024}, "MEM_W_")])
+@pytest.mark.parametrize(
+    "bad, reason",
+    [
+        ({"MAX_BURST": 0}, "MAX_BURST_"),
+        ({"MAX_BURST": 48}, "MAX_BURST_"),
+        ({"MAX_BURST": 512}, "MAX_BURST_"),
+        ({"ADDR_W": 31}, "ADDR_W_"),
+        ({"ADDR_W": 65}, "ADDR_W_"),
+        ({"MEM_W": 32}, "MEM_W_"),
+        ({"MEM_W": 96}, "MEM_W_"),
+        ({"MEM_W": 1024}, "MEM_W_"),
+    ],
+)
 def test_refuses(bad, reason):
     expect_elaboration_error("dma", "gc_dma_bursts", bad, reason)

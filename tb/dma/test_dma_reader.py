@@ -27,11 +27,12 @@ async def delivers_every_beat_in_order(dut, pauses):
 @cocotb.test()
 @cocotb.parametrize(share=[0.0, 0.5, 1.0])
 async def one_beat_per_cycle_while_the_fifo_covers_the_latency(dut, share):
-    """The first beat comes 6 cycles + latency after the descriptor; from then on there is no gap, not even between descriptors."""
+    """The first beat comes 6 cycles + latency after the descriptor; from then on there is no gap, not even between
+    descriptors."""
     beat, depth = parameter("MEM_W") // 8, parameter("DEPTH")
     burst = min(parameter("MAX_BURST"), 4096 // beat)
     if burst < 2 or depth < 2 * burst:
-        return                              # a burst every two cycles; no room for a second one
+        return  # a burst every two cycles; no room for a second one
     latency = 1 + int(share * (depth - burst - 8))
     await start(dut)
     Memory(dut, beat, latency=latency)
@@ -73,14 +74,31 @@ async def starts_anew_after_a_reset(dut):
         assert [int(w["data"]) for w in await sink.receive(3)] == [memory.word((64 + i) * beat) for i in range(3)]
 
 
-@pytest.mark.parametrize("addr_w, mem_w, depth, max_burst", [(40, 64, 128, 32), (40, 512, 128, 32), (48, 128, 256, 128), (32, 256, 16, 1),
-                                                             (40, 128, 8, 8), (48, 512, 512, 256)])
+@pytest.mark.parametrize(
+    "addr_w, mem_w, depth, max_burst",
+    [
+        (40, 64, 128, 32),
+        (40, 512, 128, 32),
+        (48, 128, 256, 128),
+        (32, 256, 16, 1),
+        (40, 128, 8, 8),
+        (48, 512, 512, 256),
+    ],
+)
 def test_dma_reader(addr_w, mem_w, depth, max_burst):
     run("dma", "gc_dma_reader", {"ADDR_W": addr_w, "MEM_W": mem_w, "DEPTH": depth, "MAX_BURST": max_burst})
 
 
-@pytest.mark.parametrize("bad, reason", [({"MAX_BURST": 64, "DEPTH": 32}, "MAX_BURST_above_DEPTH"), ({"DEPTH": 1024}, "DEPTH_above_512"),
-                                         ({"DEPTH": 96}, "DEPTH_"), ({"MAX_BURST": 3}, "MAX_BURST_must"), ({"ADDR_W": 31}, "ADDR_W_"),
-                                         ({"MEM_W": 1024}, "MEM_W_")])
+@pytest.mark.parametrize(
+    "bad, reason",
+    [
+        ({"MAX_BURST": 64, "DEPTH": 32}, "MAX_BURST_above_DEPTH"),
+        ({"DEPTH": 1024}, "DEPTH_above_512"),
+        ({"DEPTH": 96}, "DEPTH_"),
+        ({"MAX_BURST": 3}, "MAX_BURST_must"),
+        ({"ADDR_W": 31}, "ADDR_W_"),
+        ({"MEM_W": 1024}, "MEM_W_"),
+    ],
+)
 def test_refuses(bad, reason):
     expect_elaboration_error("dma", "gc_dma_reader", bad, reason)

@@ -86,7 +86,7 @@ async def a_burst_of_n_beats_takes_the_port_for_n_plus_1_cycles(dut):
     writer = await begin(dut, latency=1)
     length = min(parameter("MAX_BURST"), 4096 // writer.beat)
     if parameter("DEPTH") < 2 * length or length < 2:
-        return                              # no room for the next burst; dma_bursts gives one every two cycles
+        return  # no room for the next burst; dma_bursts gives one every two cycles
     await writer.write(transfer(run_beats=6 * length), early=parameter("DEPTH"))
     times = writer.memory.write_times
     assert [b - a for a, b in zip(times, times[1:])] == [length + 1] * 5
@@ -94,7 +94,8 @@ async def a_burst_of_n_beats_takes_the_port_for_n_plus_1_cycles(dut):
 
 @cocotb.test()
 async def a_slow_source_never_holds_the_port(dut):
-    """The beats of a requested burst of n leave within n + 2 cycles: the last of them may still be on its way through the FIFO."""
+    """The beats of a requested burst of n leave within n + 2 cycles: the last of them may still be on its way through
+    the FIFO."""
     writer = await begin(dut)
     task = cocotb.start_soon(writer.write(transfer(writer.beat, 5 * parameter("MAX_BURST")), 0.8))
     left, due, now = 0, 0, 0
@@ -126,13 +127,23 @@ async def reset_in_mid_transfer(dut):
             await writer.write(random_descriptor(writer.beat, 30))
 
 
-@pytest.mark.parametrize("addr_w, mem_w, depth, max_burst", [(40, 64, 64, 32), (40, 512, 32, 32), (32, 128, 16, 1), (48, 512, 512, 256)])
+@pytest.mark.parametrize(
+    "addr_w, mem_w, depth, max_burst", [(40, 64, 64, 32), (40, 512, 32, 32), (32, 128, 16, 1), (48, 512, 512, 256)]
+)
 def test_dma_writer(addr_w, mem_w, depth, max_burst):
     run("dma", "gc_dma_writer", {"ADDR_W": addr_w, "MEM_W": mem_w, "DEPTH": depth, "MAX_BURST": max_burst})
 
 
-@pytest.mark.parametrize("bad, reason", [({"MAX_BURST": 64, "DEPTH": 32}, "MAX_BURST_above_DEPTH"), ({"DEPTH": 96}, "DEPTH_"),
-                                         ({"DEPTH": 65536}, "DEPTH_above"), ({"MAX_BURST": 3}, "MAX_BURST_must"), ({"ADDR_W": 31}, "ADDR_W_"),
-                                         ({"MEM_W": 1024}, "MEM_W_")])
+@pytest.mark.parametrize(
+    "bad, reason",
+    [
+        ({"MAX_BURST": 64, "DEPTH": 32}, "MAX_BURST_above_DEPTH"),
+        ({"DEPTH": 96}, "DEPTH_"),
+        ({"DEPTH": 65536}, "DEPTH_above"),
+        ({"MAX_BURST": 3}, "MAX_BURST_must"),
+        ({"ADDR_W": 31}, "ADDR_W_"),
+        ({"MEM_W": 1024}, "MEM_W_"),
+    ],
+)
 def test_refuses(bad, reason):
     expect_elaboration_error("dma", "gc_dma_writer", bad, reason)

@@ -21,7 +21,7 @@ class Client:
     def __init__(self, bursts, beat, early=False):
         self.todo, self.shown, self.beat, self.early = deque(bursts), False, beat, early
         self.data = deque((addr + i * beat, i == n - 1) for addr, n in bursts for i in range(n))
-        self.open, self.answers, self.word = 0, 0, None      # beats granted but not sent; responses; (data, strb) shown
+        self.open, self.answers, self.word = 0, 0, None  # beats granted but not sent; responses; (data, strb) shown
 
     def offer(self, pause):
         self.shown = bool(self.todo) and (self.shown or random.random() >= pause)
@@ -37,7 +37,10 @@ class Port:
     def drive(self, pause):
         addr_w = parameter("ADDR_W")
         valid = [c.offer(pause) for c in self.clients]
-        heads = [c.todo[0] if v else (random.getrandbits(addr_w), random.randint(1, 256)) for c, v in zip(self.clients, valid)]
+        heads = [
+            c.todo[0] if v else (random.getrandbits(addr_w), random.randint(1, 256))
+            for c, v in zip(self.clients, valid)
+        ]
         getattr(self.dut, f"s_{self.kind}_valid").value = pack(valid, 1)
         getattr(self.dut, f"s_{self.kind}_addr").value = pack(np.array([a for a, _ in heads], object), addr_w)
         getattr(self.dut, f"s_{self.kind}_len").value = pack([n - 1 for _, n in heads], 8)
@@ -72,8 +75,12 @@ def bursts(count, beat, region):
     page, result = 4096 // beat, []
     for _ in range(count):
         first = random.randrange(page)
-        result.append(((region << 24) + random.randrange(64) * 4096 + first * beat,
-                       random.randint(1, min(page - first, random.choice([1, 4, 16])))))
+        result.append(
+            (
+                (region << 24) + random.randrange(64) * 4096 + first * beat,
+                random.randint(1, min(page - first, random.choice([1, 4, 16]))),
+            )
+        )
     return result
 
 
@@ -122,7 +129,11 @@ class Bench:
         if valid and dut.m_wdat_ready.value:
             c = self.writers[owner]
             (addr, last), (data, strb) = c.data.popleft(), c.word
-            assert (int(dut.m_wdat_data.value), int(dut.m_wdat_strb.value), bool(dut.m_wdat_last.value)) == (data, strb, last)
+            assert (int(dut.m_wdat_data.value), int(dut.m_wdat_strb.value), bool(dut.m_wdat_last.value)) == (
+                data,
+                strb,
+                last,
+            )
             mask = sum(0xFF << 8 * i for i in range(self.beat) if strb >> i & 1)
             self.expected[addr] = self.expected.get(addr, self.memory.word(addr)) & ~mask | data & mask
             c.word, c.open = None, c.open - 1
@@ -189,7 +200,7 @@ async def one_read_request_and_one_beat_per_cycle(dut):
     gaps = [(b - a, length + 1) for a, b, (_, length) in zip(memory.write_times, memory.write_times[1:], memory.writes)]
     assert all(gap >= beats + 1 for gap, beats in gaps) and any(gap == beats + 1 for gap, beats in gaps)
     owners = [i for i, _ in bench.reads.order]
-    assert owners == sorted(owners)                                        # all wait from the start: the lowest first
+    assert owners == sorted(owners)  # all wait from the start: the lowest first
 
 
 @cocotb.test()
@@ -206,12 +217,26 @@ async def reset_forgets_owners_and_grants(dut):
     await Bench(dut, 10, memory, 0.2).finish()
 
 
-@pytest.mark.parametrize("readers, writers, mem_w, depth", [(5, 3, 64, 32), (1, 1, 128, 2), (2, 4, 64, 4), (4, 2, 512, 16)])
+@pytest.mark.parametrize(
+    "readers, writers, mem_w, depth", [(5, 3, 64, 32), (1, 1, 128, 2), (2, 4, 64, 4), (4, 2, 512, 16)]
+)
 def test_mem_arbiter(readers, writers, mem_w, depth):
-    run("dma", "gc_mem_arbiter", {"READERS": readers, "WRITERS": writers, "ADDR_W": random.choice([32, 48]), "MEM_W": mem_w, "DEPTH": depth})
+    run(
+        "dma",
+        "gc_mem_arbiter",
+        {"READERS": readers, "WRITERS": writers, "ADDR_W": random.choice([32, 48]), "MEM_W": mem_w, "DEPTH": depth},
+    )
 
 
-@pytest.mark.parametrize("bad, reason", [({"READERS": 0}, "READERS_"), ({"WRITERS": 0}, "READERS_"), ({"DEPTH": 3}, "DEPTH_"), ({"DEPTH": 1}, "DEPTH_"),
-                                         ({"MEM_W": 48}, "MEM_W_")])
+@pytest.mark.parametrize(
+    "bad, reason",
+    [
+        ({"READERS": 0}, "READERS_"),
+        ({"WRITERS": 0}, "READERS_"),
+        ({"DEPTH": 3}, "DEPTH_"),
+        ({"DEPTH": 1}, "DEPTH_"),
+        ({"MEM_W": 48}, "MEM_W_"),
+    ],
+)
 def test_refuses(bad, reason):
     expect_elaboration_error("dma", "gc_mem_arbiter", bad, reason)

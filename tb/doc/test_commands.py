@@ -11,18 +11,25 @@ import numpy as np
 import pytest
 import typer
 
-from gradcore import bench, cli
-from gradcore.sources import ROOT, core_names
+from gradcore.cli import main as cli
+from gradcore.report import bench
+from gradcore.sim.sources import ROOT, core_names
 from tb.doc.documents import DOCUMENTS, Command, commands, quoted, rows
 
 SHOWN = commands()
-ELSEWHERE = ("vivado", "qsys-script", "cd", "export", "pip")      # vendors' tools and the shell: nothing of ours
-PLACES = {"NET.toml": "net.toml", "NET": "digits", "RUN": "run", "WEIGHTS.npz": "run/weights.npz",
-          "--data FILE": "images.npz", "--out FILE": "out.npz"}
-CHEAP = ["--data", "images.npz", "--backend", "reference", "--no-float32", "--epochs", "1"]      # added to `train`
-OTHERS = {"--setup", "--target", "--timing", "--x-initial"}       # of FuseSoC and Verilator
+ELSEWHERE = ("vivado", "qsys-script", "cd", "export", "pip")  # vendors' tools and the shell: nothing of ours
+PLACES = {
+    "NET.toml": "net.toml",
+    "NET": "digits",
+    "RUN": "run",
+    "WEIGHTS.npz": "run/weights.npz",
+    "--data FILE": "images.npz",
+    "--out FILE": "out.npz",
+}
+CHEAP = ["--data", "images.npz", "--backend", "reference", "--no-float32", "--epochs", "1"]  # added to `train`
+OTHERS = {"--setup", "--target", "--timing", "--x-initial"}  # of FuseSoC and Verilator
 MODEL = "".join(file.read_text() for file in (ROOT / "model").rglob("*.py"))
-KINDS = set(re.findall(r'"(gradcore \w+)"', MODEL))              # of files, named like commands
+KINDS = set(re.findall(r'"(gradcore \w+)"', MODEL))  # of files, named like commands
 GROUP = typer.main.get_command(cli.app)
 
 
@@ -52,14 +59,14 @@ def test_gradcore(command, folder, monkeypatch, capsys):
     words = [PLACES.get(pair, PLACES.get(word, word)) for pair, word in zip(pairs(command.words), command.words[1:])]
     monkeypatch.chdir(folder)
     if len(words) == 1 and words[0] != "doctor" or command.words[1:] == ("compile", "--json"):
-        assert words[0] in GROUP.commands or f"gradcore {words[0]}" in KINDS        # a name in a sentence
+        assert words[0] in GROUP.commands or f"gradcore {words[0]}" in KINDS  # a name in a sentence
     elif words[0] == "bench":
         seen = []
         monkeypatch.setattr(bench, "engine_for", lambda network, config: config)
         monkeypatch.setattr(bench, "measure", lambda network, config, *_: seen.append(config) or sys.exit(0))
         assert cli.run(words) == 0 and seen
     elif any(re.fullmatch(r"(uio|xdma):\d+", word) for word in words):
-        assert cli.run(words) == cli.USER and capsys.readouterr().err.startswith("error: /dev/")     # no board
+        assert cli.run(words) == cli.USER and capsys.readouterr().err.startswith("error: /dev/")  # no board
     else:
         assert cli.run([*words, *(CHEAP if words[0] == "train" else [])]) == 0
 
@@ -100,8 +107,8 @@ def fusesoc_problem(command) -> str:
     """`run --target=T CORE`: a core of the library or of the document's folder has that target."""
     if command.words[1] == "library":
         return ""
-    target, = (word.partition("=")[2] for word in command.words if word.startswith("--target="))
-    name, = (word for word in command.words if re.fullmatch(r"\w+:\w+:\w+", word))
+    (target,) = (word.partition("=")[2] for word in command.words if word.startswith("--target="))
+    (name,) = (word for word in command.words if re.fullmatch(r"\w+:\w+:\w+", word))
     files = [*ROOT.glob("*.core"), *ROOT.glob("rtl/*/*.core"), *(ROOT / command.document).parent.glob("*.core")]
     cores = [file.read_text() for file in files]
     core = next((text for text in cores if re.search(rf"^name:\s*\"?{name}:", text, re.M)), "")
@@ -113,16 +120,27 @@ def test_other_commands(command):
     assert problem(command) == ""
 
 
-@pytest.mark.parametrize("line", [
-    "make nothing", "ci/nothing", "ci/lint nowhere", "ci/fuzz --counts 3", "python -m pytest tb/nowhere", "tclsh x.tcl",
-    "python nothing.py", "fusesoc run --target=vu9p gradcore:ip:axi", "fusesoc run --target=sim example:user:no_core"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "make nothing",
+        "ci/nothing",
+        "ci/lint nowhere",
+        "ci/fuzz --counts 3",
+        "python -m pytest tb/nowhere",
+        "tclsh x.tcl",
+        "python nothing.py",
+        "fusesoc run --target=vu9p gradcore:ip:axi",
+        "fusesoc run --target=sim example:user:no_core",
+    ],
+)
 def test_a_wrong_command_goes_red(line):
     assert problem(Command("README.md", tuple(line.split())))
 
 
 def test_report_draws_what_its_row_says(folder):
-    """Of a benchmark: tb/host/test_bench.py."""
-    row, = (row for row in rows((ROOT / "doc" / "simulation.md").read_text()) if row[0] == "`gradcore report RUN`")
+    """Of a benchmark: tb/model/report/test_bench.py."""
+    (row,) = (row for row in rows((ROOT / "doc" / "simulation.md").read_text()) if row[0] == "`gradcore report RUN`")
     said = re.search(r"draws `(\S+)` of a run or `(\S+)` of a benchmark again", row[1])
     assert said.groups() == ("loss.png", "roofline.png")
     run = shutil.copytree(folder / "run", folder / "again")
@@ -138,6 +156,11 @@ def test_options_in_sentences():
     known = {name for parameter in parameters for name in parameter.opts + parameter.secondary_opts}
     scripts = [f"ci/{name}" for name in ("fuzz", "mutate", "package", "synth")]
     known |= OTHERS.union(*map(options_of_script, scripts))
-    shown = {(file.name, option) for file in DOCUMENTS for text in quoted(file.read_text()) if text.startswith("-")
-             for option in re.findall(r"(?<!\S)--[\w-]+", text)}
+    shown = {
+        (file.name, option)
+        for file in DOCUMENTS
+        for text in quoted(file.read_text())
+        if text.startswith("-")
+        for option in re.findall(r"(?<!\S)--[\w-]+", text)
+    }
     assert len(shown) > 10 and not {(name, option) for name, option in shown if option not in known}

@@ -9,9 +9,10 @@ import sys
 
 import pytest
 
-from gradcore import bench_table, cli
-from gradcore.report import compiled_figures
-from gradcore.sources import ROOT
+from gradcore.cli import main as cli
+from gradcore.report import bench_table
+from gradcore.report.run_report import compiled_figures
+from gradcore.sim.sources import ROOT
 from tb.doc.documents import DOCUMENTS, name_of, prose, rows
 
 README = (ROOT / "README.md").read_text()
@@ -20,9 +21,10 @@ BENCHMARKS = json.loads(bench_table.FIGURES.read_text())
 # Configurations of ci/synth.json whose sizes stand in the table of the cores, in the order there.
 ALONE = "mac_array operand_buffer weight_buffer gradient_buffer requantise loss drain upsample update"
 SHOWN = {name: [f"gc_{name}"] for name in ALONE.split()} | {
-    "dma": ["gc_dma_reader"], "ram": ["gc_stream_fifo", "gc_ram_sdp"],
+    "dma": ["gc_dma_reader"],
+    "ram": ["gc_stream_fifo", "gc_ram_sdp"],
     "engine": ["engine_64x16", "engine_64x32", "engine_64x64"],
-}  # fmt: skip
+}
 
 
 def cores() -> dict:

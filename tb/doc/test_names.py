@@ -4,7 +4,7 @@
 import importlib
 import re
 
-from gradcore.sources import ROOT
+from gradcore.sim.sources import ROOT
 from tb.doc.documents import DOCUMENTS, name_of, quoted
 
 FOLDERS = "rtl|tb|ci|doc|model|formal|constraints|examples|boards"
@@ -36,7 +36,7 @@ def wrong_in_verilog(text: str) -> list:
 
     A port in the header belongs to the file's modules or to one named there; further down it may be any signal.
     """
-    header, body = text[: text.index("\nmodule ")], text[text.index("\nmodule "):]
+    header, body = text[: text.index("\nmodule ")], text[text.index("\nmodule ") :]
     signals = set(re.findall(r"\b\w+\b", re.sub(r"//.*", "", body)))
     wrong = []
     for part in (header, body):
@@ -81,7 +81,7 @@ def test_python_names():
     texts = {name_of(file): comment(file.read_text()) for file in VERILOG}
     texts |= {name_of(file): " ".join(quoted(file.read_text())) for file in DOCUMENTS}
     assert {(file, name) for file, text in texts.items() for name in python_names(text) if missing(name)} == set()
-    assert missing("gradcore.nothing") and missing("gradcore.fixed.nothing")
+    assert missing("gradcore.nothing") and missing("gradcore.numerics.fixed_point.nothing")
 
 
 FUNCTIONS = set(re.findall(r"static inline \w+ (gc_\w+)", (ROOT / "rtl" / "engine" / "gradcore_regs.h").read_text()))
@@ -96,7 +96,7 @@ def wrong_in_document(file, text: str) -> list:
     own = {*(path.stem for path in file.parent.glob("*.v")), *MODULE_NAME.findall(words)}
     known = set().union(*(PORTS.get(name, ()) for name in (own if file.parent.parent.name == "rtl" else PORTS)))
     wrong = [name for name in MODULE_NAME.findall(words) if name not in PORTS and name not in FUNCTIONS]
-    known |= {port[:n] for port in known for n in range(len(port)) if port[n] == "_"}       # m_axi of m_axi_awaddr
+    known |= {port[:n] for port in known for n in range(len(port)) if port[n] == "_"}  # m_axi of m_axi_awaddr
     wrong += [name for name in PORT_NAME.findall(words) if name not in known]
     paths = re.findall(rf"(?<![\w/.-])(?:{FOLDERS})/[\w./*-]*(?![\w<])", words)
     return wrong + [path for path in paths if not list(ROOT.glob(path))]

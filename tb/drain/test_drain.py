@@ -5,8 +5,8 @@ import cocotb
 import numpy as np
 import pytest
 
-from gradcore.fixed import requantize, round_shift, saturate
-from gradcore.loss import LOSSES, difference, loss_delta, loss_sum
+from gradcore.numerics.fixed_point import requantize, round_shift, saturate
+from gradcore.ops.loss import LOSSES, difference, loss_delta, loss_sum
 from tb.support.bench import cycles, reset, start
 from tb.support.bits import pack, unpack
 from tb.support.pipeline import flow
@@ -31,13 +31,24 @@ def word(**fixed) -> tuple[dict, dict]:
     lanes, top = grid * grid, 1 << (dw - 1)
     shift = random.choice([0, random.randrange(acc_w - dw + 2)])
     spread = random.choice([2, 20, 1 << (dw - 1), 1 << dw])  # few values make ties in windows
-    acc = saturate([(random.randrange(-spread, spread) << shift) + random.getrandbits(shift) for _ in range(lanes)], acc_w)
-    if random.random() < 0.5:       # one lane, which may take part or not
+    acc = saturate(
+        [(random.randrange(-spread, spread) << shift) + random.getrandbits(shift) for _ in range(lanes)], acc_w
+    )
+    if random.random() < 0.5:  # one lane, which may take part or not
         acc[random.randrange(lanes)] = random.choice([-1 << (acc_w - 1), (1 << (acc_w - 1)) - 1])
-    word = {"shift": shift, "mode": random.randrange(4), "relu": random.randrange(2), "pool": random.randrange(2),
-            "fold": random.randrange(1, grid.bit_length()), "scale": 0, "loss": 0, "delta": random.randrange(2),
-            "t_pos": random.randrange(-top, top), "t_neg": random.randrange(-top, top),
-            "loss_shift": random.randrange(14, 20)}
+    word = {
+        "shift": shift,
+        "mode": random.randrange(4),
+        "relu": random.randrange(2),
+        "pool": random.randrange(2),
+        "fold": random.randrange(1, grid.bit_length()),
+        "scale": 0,
+        "loss": 0,
+        "delta": random.randrange(2),
+        "t_pos": random.randrange(-top, top),
+        "t_neg": random.randrange(-top, top),
+        "loss_shift": random.randrange(14, 20),
+    }
     if not word["pool"]:
         word["fold"] = random.randrange(grid.bit_length())
         word["loss"] = random.randrange(3)
@@ -65,11 +76,23 @@ def word(**fixed) -> tuple[dict, dict]:
     if word["pool"]:
         data, enable, maximum = pool(data, word["fold"], grid, rows, cols)
     user = random.getrandbits(user_w)
-    payload = {**{n: v & ((1 << dw) - 1) if n.startswith("t_") else v for n, v in word.items()},
-               "acc": pack(acc, acc_w), "rnd": pack(rnd, 16), "img_enable": pack(img, 1),
-               "lane_valid": pack(lane_valid, 1), "gate": pack(gate, 1), "user": user}
-    return payload, {"data": data, "enable": enable, "gate": [int(p and m) for p, m in zip(passes, maximum)],
-                     "user": user, "loss": loss, "saturated": (int(first and not word["delta"]), int(first and word["delta"] or clipped))}
+    payload = {
+        **{n: v & ((1 << dw) - 1) if n.startswith("t_") else v for n, v in word.items()},
+        "acc": pack(acc, acc_w),
+        "rnd": pack(rnd, 16),
+        "img_enable": pack(img, 1),
+        "lane_valid": pack(lane_valid, 1),
+        "gate": pack(gate, 1),
+        "user": user,
+    }
+    return payload, {
+        "data": data,
+        "enable": enable,
+        "gate": [int(p and m) for p, m in zip(passes, maximum)],
+        "user": user,
+        "loss": loss,
+        "saturated": (int(first and not word["delta"]), int(first and word["delta"] or clipped)),
+    }
 
 
 async def note(dut, seen: list):
@@ -85,8 +108,14 @@ async def check(dut, words, gap=0.0):
     await cycles(dut, 1)
     dut.cfg_loss_clear.value = 0
     watch = cocotb.start_soon(note(dut, seen := []))
-    got = await flow(dut, [payload for payload, _ in words], latency(), ["data", "enable", "gate", "user"], gap,
-                     late={"gate": parameter("GATE_LATENCY")})
+    got = await flow(
+        dut,
+        [payload for payload, _ in words],
+        latency(),
+        ["data", "enable", "gate", "user"],
+        gap,
+        late={"gate": parameter("GATE_LATENCY")},
+    )
     for result, (payload, expected) in zip(got, words, strict=True):
         enable = unpack(result["enable"], 1, lanes, signed=False)
         assert enable == expected["enable"], payload
@@ -96,7 +125,9 @@ async def check(dut, words, gap=0.0):
         assert int(result["user"]) == expected["user"]
     await cycles(dut, 8)
     watch.cancel()
-    assert [(s & 1, s >> 1) for s in seen if s] == [expected["saturated"] for _, expected in words if any(expected["saturated"])]
+    assert [(s & 1, s >> 1) for s in seen if s] == [
+        expected["saturated"] for _, expected in words if any(expected["saturated"])
+    ]
     assert int(dut.sts_loss.value) == sum(expected["loss"] for _, expected in words)
 
 
@@ -122,8 +153,15 @@ async def what_the_gate_takes_away_is_not_saturated(dut):
 @cocotb.test()
 async def pooling_in_every_fold(dut):
     await start(dut, cfg_loss_clear=0, s_gate=0)
-    await check(dut, [word(pool=1, fold=fold, relu=relu, loss=0, scale=0)
-                      for _ in range(8) for fold in range(1, parameter("GRID").bit_length()) for relu in range(2)])
+    await check(
+        dut,
+        [
+            word(pool=1, fold=fold, relu=relu, loss=0, scale=0)
+            for _ in range(8)
+            for fold in range(1, parameter("GRID").bit_length())
+            for relu in range(2)
+        ],
+    )
 
 
 @cocotb.test()
@@ -139,8 +177,10 @@ async def reset_drops_the_words_on_their_way(dut):
         await check(dut, [word() for _ in range(3)])
 
 
-@pytest.mark.parametrize("grid, acc_w, dw, user_w, gate_latency",
-                         [(4, 48, 16, 32, 3), (4, 20, 8, 1, 4), (4, 40, 12, 7, 9), (8, 48, 16, 32, 5)])
+@pytest.mark.parametrize(
+    "grid, acc_w, dw, user_w, gate_latency",
+    [(4, 48, 16, 32, 3), (4, 20, 8, 1, 4), (4, 40, 12, 7, 9), (8, 48, 16, 32, 5)],
+)
 def test_drain(grid, acc_w, dw, user_w, gate_latency):
     run("drain", "gc_drain", {"GRID": grid, "ACC_W": acc_w, "DW": dw, "USER_W": user_w, "GATE_LATENCY": gate_latency})
 

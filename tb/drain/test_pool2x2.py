@@ -5,8 +5,7 @@ import cocotb
 import numpy as np
 import pytest
 
-from gradcore.layers import activate
-
+from gradcore.ops.layers import activate
 from tb.support.bench import cycles, reset, start
 from tb.support.bits import pack, unpack
 from tb.support.folds import pooled_to_lanes, to_lanes, to_maps
@@ -38,8 +37,13 @@ def word() -> tuple[dict, list[int], list[int], list[int]]:
     py = 1 << fold
     height, width = (random.choice([py, random.randrange(py + 1)]) for _ in range(2))  # less at the map's edge
     valid = [int(r % py < height and c % py < width) for r in range(grid) for c in range(grid)]
-    payload = {"pool": int(pooled), "fold": fold, "in_map": pack(valid, 1), "gate": pack(gate, 1),
-               "data": pack(data, dw)}
+    payload = {
+        "pool": int(pooled),
+        "fold": fold,
+        "in_map": pack(valid, 1),
+        "gate": pack(gate, 1),
+        "data": pack(data, dw),
+    }
     out, enable, index = pool(data, fold, grid, height, width) if pooled else (data, valid, valid)
     return payload, out, enable, [g & i for g, i in zip(gate, index)]
 

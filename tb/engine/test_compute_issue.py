@@ -6,20 +6,25 @@ import numpy as np
 import pytest
 from cocotb.triggers import ReadOnly
 
-from gradcore.isa import BP, FP, WU, Opcode, assemble, instruction
-from gradcore.lower import compute_cycles
+from gradcore.compiler.emission import compute_cycles
+from gradcore.isa.instruction import BP, FP, WU, Opcode, assemble, instruction
 from tb.support.bench import cycles, start
 from tb.support.runner import parameter, run
 
-
-GROUPS = {4: 4, 8: 8, 16: 4, 32: 2, 64: 1}    # of lanes, by columns
+GROUPS = {4: 4, 8: 8, 16: 4, 32: 2, 64: 1}  # of lanes, by columns
 
 
 def random_compute(cols):
     mode = random.choice([FP, BP, WU])
     small = {name: random.randint(1, 3) for name in ("n_rg", "n_g", "n_by", "n_bx", "n_ky", "n_kx")}
-    return instruction(Opcode.COMPUTE, mode=mode, bias=mode != BP and random.getrandbits(1), n_c=random.randint(1, random.choice([2, 2 * cols])),
-                       n_last=random.randint(1, cols), **small)
+    return instruction(
+        Opcode.COMPUTE,
+        mode=mode,
+        bias=mode != BP and random.getrandbits(1),
+        n_c=random.randint(1, random.choice([2, 2 * cols])),
+        n_last=random.randint(1, cols),
+        **small,
+    )
 
 
 async def issue(dut, instr):
@@ -33,7 +38,12 @@ async def issue(dut, instr):
     while not log or not log[-1][0]:
         dut.s_hold.value = hold = random.random() < often
         await ReadOnly()
-        log.append(tuple(int(s.value) for s in (dut.m_done, dut.m_pass, dut.m_pass_columns, dut.m_pass_sum, dut.sts_step, dut.sts_pad)))
+        log.append(
+            tuple(
+                int(s.value)
+                for s in (dut.m_done, dut.m_pass, dut.m_pass_columns, dut.m_pass_sum, dut.sts_step, dut.sts_pad)
+            )
+        )
         assert int(dut.sts_yield.value) == (hold and not log[-1][5])
         await cycles(dut, 1)
         assert int(dut.m_valid.value) == log[-1][4]
@@ -55,11 +65,13 @@ async def passes_leave_room_for_the_columns_of_the_one_before(dut):
             assert not (step and pad)
             assert not pad or clock < free, "padding without need"
             if ended:
-                assert clock >= free, f"the columns of the pass before are out in cycle {free}, this one ends in {clock}"
+                assert clock >= free, (
+                    f"the columns of the pass before are out in cycle {free}, this one ends in {clock}"
+                )
                 short += clock == free
                 free = clock + (cols + 1 if sum_column else columns)
             clock += 1
-        clock += 1      # the cycle of `start`
+        clock += 1  # the cycle of `start`
     assert short, "no pass was as short as it may be"
 
 
@@ -70,8 +82,21 @@ async def groups_of_lanes_share_the_channels(dut):
     await start(dut, start=0, s_instruction=0, s_hold=0)
     for split in (0, 1):
         n_c, row, wgt = random.randint(2 * cols, 3 * cols), random.randrange(1 << 16), random.randrange(1 << 16)
-        instr = instruction(Opcode.COMPUTE, mode=FP, split=split, n_g=1, n_by=1, n_bx=1, n_ky=1, n_kx=1, n_c=n_c, n_last=1, row_base=row, wgt_base=wgt,
-                            wgt_stride_cg=cols * (groups if split else 1))
+        instr = instruction(
+            Opcode.COMPUTE,
+            mode=FP,
+            split=split,
+            n_g=1,
+            n_by=1,
+            n_bx=1,
+            n_ky=1,
+            n_kx=1,
+            n_c=n_c,
+            n_last=1,
+            row_base=row,
+            wgt_base=wgt,
+            wgt_stride_cg=cols * (groups if split else 1),
+        )
         dut.s_instruction.value = int.from_bytes(np.asarray(assemble([instr])).tobytes(), "little")
         dut.start.value = 1
         await cycles(dut, 1)
@@ -80,7 +105,15 @@ async def groups_of_lanes_share_the_channels(dut):
             await cycles(dut, 1)
             if dut.m_valid.value:
                 access = int(dut.m_row.value)
-                got.append((int(dut.m_split.value), access & 0xFFFF, access >> 60 & 0xFFFF, int(dut.m_wgt_addr.value), int(dut.m_wgt_rot.value)))
+                got.append(
+                    (
+                        int(dut.m_split.value),
+                        access & 0xFFFF,
+                        access >> 60 & 0xFFFF,
+                        int(dut.m_wgt_addr.value),
+                        int(dut.m_wgt_rot.value),
+                    )
+                )
         channels = [i // cols * cols * (groups if split else 1) + i % cols for i in range(n_c)]
         assert got == [(split, (row + c) & 0xFFFF, c, (wgt + c) & 0xFFFF, c % cols) for c in channels]
 

@@ -1,29 +1,55 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine's control with buffers that are cleared and a memory that has a program: what happens before the first fetch, and what is counted."""
+"""The engine's control with buffers that are cleared and a memory that has a program: what happens before the first
+fetch, and what is counted."""
 
 import random
 
 import cocotb
 from cocotb.triggers import ReadOnly
 
-from gradcore import isa
-from gradcore import registers as reg
-from gradcore.isa import Opcode
+from gradcore.isa import instruction as isa
+from gradcore.isa import registers as reg
+from gradcore.isa.instruction import Opcode
 from tb.support.bench import cycles, start
 from tb.support.runner import run
 
 MEM_W = 512
-INPUTS = ("s_reg_write", "s_reg_addr", "s_reg_wdata", "s_reg_read", "s_quiet", "s_moves", "s_fault", "s_scrubbing", "m_rreq_ready", "s_rdat_valid",
-          "s_rdat_data", "s_rdat_last", "s_done", "s_mismatch", "s_compute_room", "s_read", "s_read_signal", "s_written", "s_written_signal", "s_step", "s_pad",
-          "s_yield", "s_saturated", "s_overflow", "s_loss")  # fmt: skip
+INPUTS = (
+    "s_reg_write",
+    "s_reg_addr",
+    "s_reg_wdata",
+    "s_reg_read",
+    "s_quiet",
+    "s_moves",
+    "s_fault",
+    "s_scrubbing",
+    "m_rreq_ready",
+    "s_rdat_valid",
+    "s_rdat_data",
+    "s_rdat_last",
+    "s_done",
+    "s_mismatch",
+    "s_compute_room",
+    "s_read",
+    "s_read_signal",
+    "s_written",
+    "s_written_signal",
+    "s_step",
+    "s_pad",
+    "s_yield",
+    "s_saturated",
+    "s_overflow",
+    "s_loss",
+)
 PROGRAM = 0x8000
 END = int.from_bytes(isa.encode(isa.instruction(Opcode.END)), "little")
-SCRUB = 40      # cycles
-UNNAMED = {0: 0xFFC, 4: 0xFFFF0000, 8: 0xFFF, 12: 0xFFFF0000}       # bits of a window's registers
+SCRUB = 40  # cycles
+UNNAMED = {0: 0xFFC, 4: 0xFFFF0000, 8: 0xFFF, 12: 0xFFFF0000}  # bits of a window's registers
 
 
 class Control:
-    """Drives the register port; a memory answers the fetch of a program that is END; buffers take SCRUB cycles to clear."""
+    """Drives the register port; a memory answers the fetch of a program that is END; buffers take SCRUB cycles to
+    clear."""
 
     def __init__(self, dut):
         self.dut, self.scrubs, self.fetches, self.fetched_in_scrub, self.now, self.left = dut, 0, 0, 0, 0, 0
@@ -105,8 +131,8 @@ async def the_host_asks_for_a_scrub(dut):
     for number in range(3):
         await control.write(reg.CTRL, reg.SCRUB)
         assert await control.read(reg.STATUS) & reg.BUSY
-        await control.write(reg.SEED, 7)                        # locked
-        await control.write(reg.CTRL, reg.START | reg.SCRUB)    # ignored
+        await control.write(reg.SEED, 7)  # locked
+        await control.write(reg.CTRL, reg.START | reg.SCRUB)  # ignored
         took = await control.ended()
         assert SCRUB - 5 < took < SCRUB + 5 and control.status == reg.LOCKED_WRITE | (reg.DONE if number else 0)
         assert (control.scrubs, dut.irq.value, await control.read(reg.SEED)) == (number + 1, 0, 0)
@@ -136,7 +162,11 @@ async def a_misaligned_program_is_neither_scrubbed_for_nor_fetched(dut):
     for _ in range(2):
         await control.write(reg.CTRL, reg.START)
         assert await control.ended() < 12
-        assert control.status == reg.FAILED and await control.read(reg.ERROR) == 9 and await control.read(reg.ERROR_ADDR) == PROGRAM + 1
+        assert (
+            control.status == reg.FAILED
+            and await control.read(reg.ERROR) == 9
+            and await control.read(reg.ERROR_ADDR) == PROGRAM + 1
+        )
     assert control.scrubs == control.fetches == 0
     await control.write(reg.PROG_BASE, PROGRAM)
     await control.program(True)
@@ -153,4 +183,8 @@ async def a_second_start_in_the_next_cycle_is_none(dut):
 
 
 def test_control():
-    run("engine", "gc_control", {"GRID": 4, "COLS": 4, "MEM_W": MEM_W, "ACT_DEPTH": 64, "WGT_DEPTH": 64, "GRAD_DEPTH": 64, "GATE_DEPTH": 64})
+    run(
+        "engine",
+        "gc_control",
+        {"GRID": 4, "COLS": 4, "MEM_W": MEM_W, "ACT_DEPTH": 64, "WGT_DEPTH": 64, "GRAD_DEPTH": 64, "GATE_DEPTH": 64},
+    )

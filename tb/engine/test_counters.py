@@ -21,7 +21,13 @@ async def counts_events_and_keeps_the_high_word(dut):
                 dut.g_counter[k].g_used.count_q.value = counts[k]
         clear, events, read = i % 500 == 99, random.getrandbits(n), random.random() < 0.7
         second, index = high is not None and random.random() < 0.5, random.randrange(64)
-        dut.clear.value, dut.s_event.value, dut.s_read.value, dut.s_high.value, dut.s_index.value = clear, events, read, second, index
+        dut.clear.value, dut.s_event.value, dut.s_read.value, dut.s_high.value, dut.s_index.value = (
+            clear,
+            events,
+            read,
+            second,
+            index,
+        )
         if read:
             count = counts[index] if index < n else 0
             data, high = (high, high) if second else (count & 0xFFFFFFFF, count >> 32)

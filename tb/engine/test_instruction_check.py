@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random instructions, most of them almost right: the RTL refuses exactly those that gradcore.isa.decode or problem refuses."""
+"""Random instructions, most of them almost right: the RTL refuses exactly those that gradcore.isa.instruction.decode or
+problem refuses."""
 
 import random
 
@@ -7,8 +8,8 @@ import cocotb
 import pytest
 from cocotb.triggers import Timer
 
-from gradcore.config import EngineConfig
-from gradcore.isa import BYTES, FIELDS, Instruction, Opcode, decode, encode, problem
+from gradcore.isa.config import EngineConfig
+from gradcore.isa.instruction import BYTES, FIELDS, Instruction, Opcode, decode, encode, problem
 from tb.support.runner import parameter, run
 
 SEEN = {(opcode, bad) for opcode in Opcode for bad in (False, True)} - {(Opcode.END, True)}
@@ -31,14 +32,29 @@ def almost_right(config) -> Instruction:
             instr[name] = random.randint(low, high)
     for name in random.sample(sorted(set(FIELDS[instr.opcode]) - {"opcode"}), random.choice([0, 0, 1, 2])):
         low, high = FIELDS[instr.opcode][name].range
-        edges = [0, 1, 2, 3, config.cols, config.cols + 1, config.mem_bytes // 2, config.mem_bytes, 1 << FIELDS[instr.opcode][name].bits - 1]
+        edges = [
+            0,
+            1,
+            2,
+            3,
+            config.cols,
+            config.cols + 1,
+            config.mem_bytes // 2,
+            config.mem_bytes,
+            1 << FIELDS[instr.opcode][name].bits - 1,
+        ]
         instr[name] = random.choice([max(low, min(high, edge)) for edge in edges] + [random.randint(low, high)])
     return instr
 
 
 @cocotb.test()
 async def refuses_what_the_model_refuses(dut):
-    config = EngineConfig(grid=parameter("GRID"), cols=parameter("COLS"), mem_bytes=parameter("MEM_W") // 8, wgt_depth=parameter("WGT_DEPTH"))
+    config = EngineConfig(
+        grid=parameter("GRID"),
+        cols=parameter("COLS"),
+        mem_bytes=parameter("MEM_W") // 8,
+        wgt_depth=parameter("WGT_DEPTH"),
+    )
     seen = set()
     for _ in range(5000):
         instr = almost_right(config)
@@ -52,9 +68,18 @@ async def refuses_what_the_model_refuses(dut):
 
 @cocotb.test()
 async def refuses_what_the_model_refuses_of_zeros(dut):
-    config = EngineConfig(grid=parameter("GRID"), cols=parameter("COLS"), mem_bytes=parameter("MEM_W") // 8, wgt_depth=parameter("WGT_DEPTH"))
+    config = EngineConfig(
+        grid=parameter("GRID"),
+        cols=parameter("COLS"),
+        mem_bytes=parameter("MEM_W") // 8,
+        wgt_depth=parameter("WGT_DEPTH"),
+    )
     for opcode in Opcode:
-        good = next(instr for instr in iter(lambda: almost_right(config), None) if instr.opcode == opcode and not problem(instr, config))
+        good = next(
+            instr
+            for instr in iter(lambda: almost_right(config), None)
+            if instr.opcode == opcode and not problem(instr, config)
+        )
         for name in FIELDS[opcode]:
             instr = Instruction(opcode, good.fields | ({name: 0} if name != "opcode" else {}))
             dut.s_instruction.value = int.from_bytes(encode(instr), "little")
@@ -64,9 +89,20 @@ async def refuses_what_the_model_refuses_of_zeros(dut):
 
 @cocotb.test()
 async def refuses_every_bit_without_a_name(dut):
-    config = EngineConfig(grid=parameter("GRID"), cols=parameter("COLS"), mem_bytes=parameter("MEM_W") // 8, wgt_depth=parameter("WGT_DEPTH"))
+    config = EngineConfig(
+        grid=parameter("GRID"),
+        cols=parameter("COLS"),
+        mem_bytes=parameter("MEM_W") // 8,
+        wgt_depth=parameter("WGT_DEPTH"),
+    )
     for opcode in Opcode:
-        good = encode(next(instr for instr in iter(lambda: almost_right(config), None) if instr.opcode == opcode and not problem(instr, config)))
+        good = encode(
+            next(
+                instr
+                for instr in iter(lambda: almost_right(config), None)
+                if instr.opcode == opcode and not problem(instr, config)
+            )
+        )
         for bit in range(4, 8 * BYTES):
             word = (int.from_bytes(good, "little") | 1 << bit).to_bytes(BYTES, "little")
             try:
@@ -78,6 +114,8 @@ async def refuses_every_bit_without_a_name(dut):
             assert bool(dut.m_bad.value) == bad, f"{opcode.name} bit {bit}"
 
 
-@pytest.mark.parametrize("grid, cols, mem_w, wgt_depth", [(8, 16, 512, 64), (8, 64, 128, 8192), (8, 8, 128, 32), (4, 4, 64, 16)])
+@pytest.mark.parametrize(
+    "grid, cols, mem_w, wgt_depth", [(8, 16, 512, 64), (8, 64, 128, 8192), (8, 8, 128, 32), (4, 4, 64, 16)]
+)
 def test_instruction_check(grid, cols, mem_w, wgt_depth):
     run("engine", "gc_instruction_check", {"GRID": grid, "COLS": cols, "MEM_W": mem_w, "WGT_DEPTH": wgt_depth})

@@ -23,9 +23,11 @@ async def masks_pixels_and_images(dut):
         await Timer(1, "ns")
         lanes = [(row, col) for row in range(grid) for col in range(grid)]
         assert unpack(dut.m_inside.value, 1, grid * grid, signed=False) == [
-            int(y0 + row % side < height and x0 + col % side < width) for row, col in lanes]
+            int(y0 + row % side < height and x0 + col % side < width) for row, col in lanes
+        ]
         assert unpack(dut.m_image.value, 1, grid * grid, signed=False) == [
-            int(image_of_lane(row, col, fold, grid) < images) for row, col in lanes]
+            int(image_of_lane(row, col, fold, grid) < images) for row, col in lanes
+        ]
 
 
 @pytest.mark.parametrize("grid", [4, 8])

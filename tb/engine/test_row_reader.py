@@ -10,7 +10,8 @@ from tb.support.runner import parameter, run
 
 
 class Buffer:
-    """Answers requests in order, each after its own number of cycles; one answer per cycle. `asked` has address and inner index."""
+    """Answers requests in order, each after its own number of cycles; one answer per cycle. `asked` has address and
+    inner index."""
 
     def __init__(self, dut, pause: float, slowest: int):
         self.dut, self.pause, self.slowest = dut, pause, slowest
@@ -59,7 +60,11 @@ async def rows_come_in_order_with_their_inner_index(dut, pauses):
     await start(dut, start=0)
     buffer = Buffer(dut, pauses[0], random.choice([1, 4, 30]))
     for _ in range(6):
-        rows, base, inner = random.choice([1, 2, random.randint(1, 200)]), random.getrandbits(16), random.choice([1, 3, 40, 65535])
+        rows, base, inner = (
+            random.choice([1, 2, random.randint(1, 200)]),
+            random.getrandbits(16),
+            random.choice([1, 3, 40, 65535]),
+        )
         buffer.asked.clear()
         dut.cfg_rows.value, dut.cfg_base.value, dut.cfg_inner.value, dut.start.value = rows, base, inner, 1
         await cycles(dut, 1)
@@ -79,7 +84,7 @@ async def sixteen_requests_at_most_are_open_and_a_reset_gives_them_back(dut):
         await cycles(dut, 1)
         dut.start.value = 0
         await cycles(dut, 100)
-        assert len(buffer.asked) == 16          # nobody takes a row
+        assert len(buffer.asked) == 16  # nobody takes a row
         buffer.asked.clear()
         dut.rst.value = 1
         await cycles(dut, 2)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scrub comes before the first program and before the first one behind a change of the windows, and no program begins in it."""
+"""A scrub comes before the first program and before the first one behind a change of the windows, and no program begins
+in it."""
 
 import random
 
@@ -66,12 +67,12 @@ async def a_scrub_comes_after_a_reset_and_after_a_change_of_the_windows_alone(du
 @cocotb.test()
 async def the_host_asks_for_one(dut):
     engine = await begin(dut)
-    for due in (True, False, False):        # at once; a start behind it, when it has ended, needs none
+    for due in (True, False, False):  # at once; a start behind it, when it has ended, needs none
         assert await engine.cycle(s_scrub=1) == (True, False, False)
         while engine.left:
             assert await engine.cycle() == (False, False, False)
         await engine.program(False)
-    await engine.program(True, s_scrub=1)   # together with a start
+    await engine.program(True, s_scrub=1)  # together with a start
     await engine.program(False)
 
 
@@ -82,8 +83,8 @@ async def a_program_that_fails_before_does_not_begin(dut):
         assert await engine.cycle(start=1, s_misaligned=1) == (False, False, False)
         for _ in range(5):
             assert await engine.cycle() == (False, False, False)
-    await engine.program(True)              # still due
-    for _ in range(5):                      # stopped in the scrub
+    await engine.program(True)  # still due
+    for _ in range(5):  # stopped in the scrub
         await engine.cycle(s_changed=1)
         assert await engine.cycle(start=1) == (True, False, False)
         while engine.left:

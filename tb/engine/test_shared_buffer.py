@@ -15,12 +15,14 @@ LATENCY = 7
 
 
 def record(addr, chan=0, height=4095, width=4095):
-    """An access to a whole vector in fold 0 (doc/architecture.md, "Access records"): addr, channel, height, width, all else zero."""
+    """An access to a whole vector in fold 0 (doc/architecture.md, "Access records"): addr, channel, height, width, all
+    else zero."""
     return addr | chan << 60 | height << 118 | width << 130
 
 
 class Buffer:
-    """Drives all four users, each with its own address and channel, and compares what comes back with `words` by address."""
+    """Drives all four users, each with its own address and channel, and compares what comes back with `words` by
+    address."""
 
     def __init__(self, dut):
         self.dut, self.depth, self.width, self.lanes = dut, parameter("DEPTH"), parameter("DW"), parameter("GRID") ** 2
@@ -31,13 +33,18 @@ class Buffer:
         return [random.getrandbits(self.width) for _ in range(self.lanes)]
 
     async def cycle(self, a_rd=None, b_rd=None, a_wr=None, b_wr=None, scrub=None):
-        """Addresses; writes get a random vector. Vectors of an address are all of one channel, so that they have one place."""
+        """Addresses; writes get a random vector. Vectors of an address are all of one channel, so that they have one
+        place."""
         dut, mark = self.dut, random.getrandbits(1)
         vectors = self.vector(), self.vector()
         for name, addr in (("a_rd", a_rd), ("b_rd", b_rd), ("a_wr", a_wr), ("b_wr", b_wr)):
             getattr(dut, f"{name}_valid").value = int(addr is not None)
             getattr(dut, f"{name}_access").value = random.getrandbits(142) if addr is None else record(addr, addr)
-        dut.a_wr_data.value, dut.b_wr_data.value, dut.a_wr_enable.value = pack(vectors[0], self.width), pack(vectors[1], self.width), (1 << self.lanes) - 1
+        dut.a_wr_data.value, dut.b_wr_data.value, dut.a_wr_enable.value = (
+            pack(vectors[0], self.width),
+            pack(vectors[1], self.width),
+            (1 << self.lanes) - 1,
+        )
         dut.b_rd_mark.value, dut.s_scrub.value = mark, int(scrub is not None)
         dut.s_scrub_addr.value = random.randrange(self.depth) if scrub is None else scrub
         await ReadOnly()
@@ -69,7 +76,18 @@ class Buffer:
 
 
 async def begin(dut):
-    await start(dut, a_rd_valid=0, b_rd_valid=0, a_wr_valid=0, b_wr_valid=0, a_rd_channel=0, a_rd_split=0, a_rd_step=0, a_rd_channels=0, s_scrub=0)
+    await start(
+        dut,
+        a_rd_valid=0,
+        b_rd_valid=0,
+        a_wr_valid=0,
+        b_wr_valid=0,
+        a_rd_channel=0,
+        a_rd_split=0,
+        a_rd_step=0,
+        a_rd_channels=0,
+        s_scrub=0,
+    )
     return Buffer(dut)
 
 
@@ -105,7 +123,18 @@ async def a_scrub_makes_all_words_of_an_address_zero(dut):
 
 @pytest.mark.parametrize("grid, cols, width", [(4, 4, 16), (4, 8, 1), (8, 16, 8)])
 def test_shared_buffer(grid, cols, width):
-    run("engine", "gc_shared_buffer", {"GRID": grid, "DW": width, "DEPTH": 64, "COLS": cols, "COLS_LOG": cols.bit_length() - 1, "ADDR_W": 20 if width == 1 else 16})
+    run(
+        "engine",
+        "gc_shared_buffer",
+        {
+            "GRID": grid,
+            "DW": width,
+            "DEPTH": 64,
+            "COLS": cols,
+            "COLS_LOG": cols.bit_length() - 1,
+            "ADDR_W": 20 if width == 1 else 16,
+        },
+    )
 
 
 def test_refuses():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""STORE between an operand buffer of the bench and a memory: every word in its place, zero outside the map and for images that are padding."""
+"""STORE between an operand buffer of the bench and a memory: every word in its place, zero outside the map and for
+images that are padding."""
 
 import random
 from collections import deque
@@ -10,8 +11,8 @@ import numpy as np
 import pytest
 from cocotb.triggers import ReadOnly
 
-from gradcore.fold import lane_images
-from gradcore.isa import Opcode, encode, instruction
+from gradcore.isa.fold import lane_images
+from gradcore.isa.instruction import Opcode, encode, instruction
 from tb.dma.memory import Memory
 from tb.support.bench import cycles, start
 from tb.support.bits import pack, unpack
@@ -21,7 +22,8 @@ ADDRESS = 4096
 
 
 class Buffer:
-    """Answers reads in order after some cycles with random vectors, as an operand buffer masks them; `vectors` keeps all lanes of each."""
+    """Answers reads in order after some cycles with random vectors, as an operand buffer masks them; `vectors` keeps
+    all lanes of each."""
 
     def __init__(self, dut, stall):
         self.dut, self.stall, self.grid, self.width = dut, stall, parameter("GRID"), parameter("DW")
@@ -30,7 +32,9 @@ class Buffer:
 
     def _masked(self, access, vector):
         """The lanes of a vector inside the map of an access record (doc/architecture.md, "Access records")."""
-        y0, x0, fold, height, width = (access >> low & (1 << bits) - 1 for low, bits in ((20, 12), (32, 12), (110, 2), (118, 12), (130, 12)))
+        y0, x0, fold, height, width = (
+            access >> low & (1 << bits) - 1 for low, bits in ((20, 12), (32, 12), (110, 2), (118, 12), (130, 12))
+        )
         row, col = np.divmod(np.arange(self.grid**2), self.grid)
         return np.where((y0 + row % (1 << fold) < height) & (x0 + col % (1 << fold) < width), vector, 0)
 
@@ -38,8 +42,17 @@ class Buffer:
         dut, queue, now = self.dut, deque(), 0
         while True:
             ready, answer = random.random() >= self.stall, bool(queue) and queue[0][0] <= now
-            mark, data = queue.popleft()[1:] if answer else (random.getrandbits(1), random.getrandbits(self.grid**2 * self.width))
-            dut.m_rd_ready.value, dut.s_rd_valid.value, dut.s_rd_mark.value, dut.s_rd_data.value = int(ready), int(answer), mark, data
+            mark, data = (
+                queue.popleft()[1:]
+                if answer
+                else (random.getrandbits(1), random.getrandbits(self.grid**2 * self.width))
+            )
+            dut.m_rd_ready.value, dut.s_rd_valid.value, dut.s_rd_mark.value, dut.s_rd_data.value = (
+                int(ready),
+                int(answer),
+                mark,
+                data,
+            )
             await ReadOnly()
             if ready and not dut.rst.value and dut.m_rd_valid.value:
                 vector = np.array([random.choice([1, random.getrandbits(self.width) | 1]) for _ in range(self.grid**2)])
@@ -57,9 +70,22 @@ def random_store(beat, size):
     n = {name: random.randint(1, most) for name, most in (("n_b", 3), ("n_y", 3), ("n_x", 2), ("n_c", 3))}
     words = int(np.prod(list(n.values())))
     return instruction(
-        Opcode.STORE, addr=ADDRESS, run_beats=-(-words * size // beat), n1=1, n2=1, n_words=words, fold=fold, base=random.getrandbits(16), **n, stride_x=n["n_c"],
-        stride_y=n["n_c"] * n["n_x"], stride_b=n["n_c"] * n["n_x"] * n["n_y"], height=random.choice([random.randint(1, n["n_y"] << fold), 4095]),
-        width=random.choice([random.randint(1, n["n_x"] << fold), 4095]), n_valid=random.choice([random.randint(1, (grid >> fold) ** 2), 127]))
+        Opcode.STORE,
+        addr=ADDRESS,
+        run_beats=-(-words * size // beat),
+        n1=1,
+        n2=1,
+        n_words=words,
+        fold=fold,
+        base=random.getrandbits(16),
+        **n,
+        stride_x=n["n_c"],
+        stride_y=n["n_c"] * n["n_x"],
+        stride_b=n["n_c"] * n["n_x"] * n["n_y"],
+        height=random.choice([random.randint(1, n["n_y"] << fold), 4095]),
+        width=random.choice([random.randint(1, n["n_x"] << fold), 4095]),
+        n_valid=random.choice([random.randint(1, (grid >> fold) ** 2), 127]),
+    )
 
 
 def expected(instr, vectors):
@@ -67,8 +93,12 @@ def expected(instr, vectors):
     grid, fold, width = parameter("GRID"), instr["fold"], parameter("DW")
     row, col = np.divmod(np.arange(grid * grid), grid)
     lanes = []
-    for (b, by, bx, _), vector in zip(product(*(range(instr[name]) for name in ("n_b", "n_y", "n_x", "n_c"))), vectors, strict=True):
-        inside = ((by << fold) + row % (1 << fold) < instr["height"]) & ((bx << fold) + col % (1 << fold) < instr["width"])
+    for (b, by, bx, _), vector in zip(
+        product(*(range(instr[name]) for name in ("n_b", "n_y", "n_x", "n_c"))), vectors, strict=True
+    ):
+        inside = ((by << fold) + row % (1 << fold) < instr["height"]) & (
+            (bx << fold) + col % (1 << fold) < instr["width"]
+        )
         image = b < instr["n_b"] - 1 or lane_images(grid, fold, 0) < instr["n_valid"]
         signed = vector - (vector >> width - 1 << width)
         lanes += np.where(inside & image, signed, 0).tolist()
@@ -94,7 +124,9 @@ async def words_of_the_map_arrive_and_zeros_beside_them(dut, stall):
                 break
             await cycles(dut, 1)
         assert sorted(memory.data) == [ADDRESS + beat * k for k in range(instr["run_beats"])]
-        found = [value for _, word in sorted(memory.data.items()) for value in unpack(word, 8 * element, beat // element)]
+        found = [
+            value for _, word in sorted(memory.data.items()) for value in unpack(word, 8 * element, beat // element)
+        ]
         wanted = expected(instr, buffer.vectors)
         assert found == wanted + [0] * (len(found) - len(wanted)), instr
         await cycles(dut, random.randint(1, 3))

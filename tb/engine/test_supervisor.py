@@ -13,12 +13,16 @@ from tb.support.runner import parameter, run
 
 LOAD, WLOAD, COMPUTE, STORE, UPDATE, FETCH = range(6)
 MALFORMED, DEADLOCK, WATCHDOG, STOPPED, MISALIGNED, OVERFLOW, UNKNOWN = 3, 4, 5, 6, 9, 10, 1
-ENDLESS = 65536     # cycles that a program without a watchdog waits for the bus after an error
-CLIENTS = {False: (FETCH, LOAD, WLOAD, UPDATE, UPDATE), True: (STORE, UPDATE, UPDATE)}     # of reads and of writes (doc/architecture.md)
+ENDLESS = 65536  # cycles that a program without a watchdog waits for the bus after an error
+CLIENTS = {
+    False: (FETCH, LOAD, WLOAD, UPDATE, UPDATE),
+    True: (STORE, UPDATE, UPDATE),
+}  # of reads and of writes (doc/architecture.md)
 
 
 class Bench:
-    """The inputs of a program at work: nothing wrong, memory busy. `index` are the numbers of the engines' instructions and the next one."""
+    """The inputs of a program at work: nothing wrong, memory busy. `index` are the numbers of the engines' instructions
+    and the next one."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -26,8 +30,26 @@ class Bench:
         self.asked = random.getrandbits(parameter("ADDR_W")) | 1
 
     async def begin(self, **inputs) -> None:
-        quiet = dict(s_misaligned=0, s_force=0, s_moved=0, s_overflow=0, s_finished=0, s_stop=0, cfg_watchdog=0, s_progress=0, s_mismatch=0, s_refused=0, s_refused_code=0, s_active=0, s_waiting=0,
-                     s_draining=0, s_fault=0, s_quiet=0, s_index=pack(self.index[:5], 24), s_next=self.index[5])  # fmt: skip
+        quiet = dict(
+            s_misaligned=0,
+            s_force=0,
+            s_moved=0,
+            s_overflow=0,
+            s_finished=0,
+            s_stop=0,
+            cfg_watchdog=0,
+            s_progress=0,
+            s_mismatch=0,
+            s_refused=0,
+            s_refused_code=0,
+            s_active=0,
+            s_waiting=0,
+            s_draining=0,
+            s_fault=0,
+            s_quiet=0,
+            s_index=pack(self.index[:5], 24),
+            s_next=self.index[5],
+        )
         self.set(**(quiet | inputs), s_asked=1, s_asked_addr=self.asked, start=0)
         await cycles(self.dut, 1)
         self.set(s_asked=0, s_asked_addr=random.getrandbits(parameter("ADDR_W")), start=1)
@@ -55,7 +77,16 @@ class Bench:
         assert dut.m_abort.value and dut.sts_running.value
         assert self.told() == (code, index, addr)
         # A second error changes nothing, nor does an end; the bus is still at work.
-        self.set(s_stop=1, s_force=1, s_overflow=1, s_mismatch=31, s_finished=1, s_fault=self.fault(8, True, 0, 5), s_quiet=0, s_moved=1)
+        self.set(
+            s_stop=1,
+            s_force=1,
+            s_overflow=1,
+            s_mismatch=31,
+            s_finished=1,
+            s_fault=self.fault(8, True, 0, 5),
+            s_quiet=0,
+            s_moved=1,
+        )
         for _ in range(random.randint(0, 20)):
             await cycles(dut, 1)
             assert dut.m_abort.value and not dut.core_rst.value and not dut.m_failed.value and not dut.m_done.value
@@ -68,33 +99,59 @@ class Bench:
         dut = self.dut
         for cycle in range(4):
             await cycles(dut, 1)
-            assert dut.core_rst.value and dut.m_abort.value and dut.sts_running.value == running and dut.sts_open.value == (not running)
-            assert bool(dut.m_failed.value) == (running and cycle == 3) and bool(dut.m_forget.value) == (forced and cycle == 0)
+            assert (
+                dut.core_rst.value
+                and dut.m_abort.value
+                and dut.sts_running.value == running
+                and dut.sts_open.value == (not running)
+            )
+            assert bool(dut.m_failed.value) == (running and cycle == 3) and bool(dut.m_forget.value) == (
+                forced and cycle == 0
+            )
         await cycles(dut, 1)
-        assert not (dut.core_rst.value or dut.m_abort.value or dut.m_failed.value or dut.m_forget.value or dut.sts_running.value or dut.sts_open.value)
+        assert not (
+            dut.core_rst.value
+            or dut.m_abort.value
+            or dut.m_failed.value
+            or dut.m_forget.value
+            or dut.sts_running.value
+            or dut.sts_open.value
+        )
 
     async def gives_up(self, limit: int) -> None:
-        """After `limit` cycles in which the bus does not move, counted anew from the error and from each move on, the program fails."""
+        """After `limit` cycles in which the bus does not move, counted anew from the error and from each move on, the
+        program fails."""
         dut = self.dut
         await cycles(dut, 1)
         assert dut.m_abort.value
         told = self.told()
-        self.set(s_progress=1)              # whatever still goes on inside
+        self.set(s_progress=1)  # whatever still goes on inside
         for _ in range(random.randint(0, 3)):
             await cycles(dut, random.randint(1, limit))
             self.set(s_moved=1, s_quiet=0)
             await cycles(dut, 1)
             self.set(s_moved=0)
-        await Timer(10 * limit, "ns")       # cycles; that it fails would stay
+        await Timer(10 * limit, "ns")  # cycles; that it fails would stay
         assert dut.sts_running.value and not (dut.m_failed.value or dut.sts_open.value or dut.core_rst.value)
-        if not dut.m_failed.value:          # of the cycle in which the error was seen
+        if not dut.m_failed.value:  # of the cycle in which the error was seen
             await cycles(dut, 1)
         assert dut.m_failed.value and dut.sts_running.value
         await cycles(dut, 1)
         for _ in range(random.randint(1, 2 * min(limit, 500))):
-            self.set(s_stop=random.getrandbits(1), s_mismatch=random.getrandbits(5), s_finished=random.getrandbits(1), s_moved=random.getrandbits(1))
+            self.set(
+                s_stop=random.getrandbits(1),
+                s_mismatch=random.getrandbits(5),
+                s_finished=random.getrandbits(1),
+                s_moved=random.getrandbits(1),
+            )
             assert dut.m_abort.value and dut.sts_open.value and self.told() == told
-            assert not (dut.m_failed.value or dut.m_done.value or dut.sts_running.value or dut.core_rst.value or dut.m_forget.value)
+            assert not (
+                dut.m_failed.value
+                or dut.m_done.value
+                or dut.sts_running.value
+                or dut.core_rst.value
+                or dut.m_forget.value
+            )
             await cycles(dut, 1)
         self.set(s_stop=0, s_mismatch=0, s_finished=0)
 
@@ -219,7 +276,7 @@ async def a_deadlock_is_found_after_256_cycles_in_which_nothing_could_happen(dut
         await b.begin(**(dict(s_waiting=3, s_quiet=1) | busy))
         await cycles(dut, 600)
         assert dut.sts_running.value and not dut.m_abort.value
-    b.set(s_quiet=1)                        # the last of them
+    b.set(s_quiet=1)  # the last of them
     await b.aborted(DEADLOCK, b.index[LOAD])
 
 
@@ -245,7 +302,7 @@ async def the_watchdog_counts_cycles_without_progress(dut):
 async def a_good_end(dut):
     b = await bench(dut)
     await cycles(dut, 3)
-    b.set(s_finished=1, s_stop=1)           # nothing runs: nothing ends, nothing is stopped
+    b.set(s_finished=1, s_stop=1)  # nothing runs: nothing ends, nothing is stopped
     await cycles(dut, 3)
     assert not (dut.m_done.value or dut.m_abort.value)
     for _ in range(3):
@@ -256,9 +313,9 @@ async def a_good_end(dut):
         await cycles(dut, 1)
         assert not (dut.sts_running.value or dut.m_abort.value or dut.sts_code.value)
         await cycles(dut, 2)
-        assert not dut.m_done.value         # a pulse
+        assert not dut.m_done.value  # a pulse
     await b.begin()
-    b.set(s_finished=1, s_mismatch=4)       # an error in the cycle of the end is an error
+    b.set(s_finished=1, s_mismatch=4)  # an error in the cycle of the end is an error
     await b.aborted(MALFORMED, b.index[COMPUTE])
 
 
@@ -271,7 +328,9 @@ async def a_reset_ends_an_error(dut):
     dut.rst.value = 1
     await cycles(dut, 1)
     dut.rst.value = 0
-    assert not (dut.m_abort.value or dut.sts_running.value or dut.core_rst.value or dut.sts_code.value or dut.sts_open.value)
+    assert not (
+        dut.m_abort.value or dut.sts_running.value or dut.core_rst.value or dut.sts_code.value or dut.sts_open.value
+    )
     await b.begin(cfg_watchdog=2)
     b.set(s_stop=1)
     await b.gives_up(2)

@@ -3,7 +3,6 @@ import random
 from itertools import product
 
 import cocotb
-import pytest
 
 from tb.support.bench import Sink, cycles, reset, start
 from tb.support.runner import run
@@ -15,9 +14,26 @@ FIELDS = ("addr", "y0", "x0", "chan", "last_group", "last")
 def walk(c):
     """Words of a walk, by the loops of doc/instructions.md, "LOAD and STORE"."""
     q = range(2 if c["upsample"] else 1)
-    words = [((c["base"] + b * c["stride_b"] + y * c["stride_y"] + x * c["stride_x"] + k + qy * c["stride_qy"] + qx * c["stride_qx"]) % (1 << WIDTH),
-              (y << c["fold"]) % 4096, (x << c["fold"]) % 4096, k, int(b == c["n_b"] - 1), 0)
-             for b, y, x, k, qy, qx in product(range(c["n_b"]), range(c["n_y"]), range(c["n_x"]), range(c["n_c"]), q, q)]
+    words = [
+        (
+            (
+                c["base"]
+                + b * c["stride_b"]
+                + y * c["stride_y"]
+                + x * c["stride_x"]
+                + k
+                + qy * c["stride_qy"]
+                + qx * c["stride_qx"]
+            )
+            % (1 << WIDTH),
+            (y << c["fold"]) % 4096,
+            (x << c["fold"]) % 4096,
+            k,
+            int(b == c["n_b"] - 1),
+            0,
+        )
+        for b, y, x, k, qy, qx in product(range(c["n_b"]), range(c["n_y"]), range(c["n_x"]), range(c["n_c"]), q, q)
+    ]
     return words[:-1] + [(*words[-1][:-1], 1)]
 
 

@@ -15,7 +15,8 @@ def base() -> int:
 
 
 class Port:
-    """The memory: takes bursts, confirms each some cycles after its last beat, not before `hold` is gone; `beats` by address."""
+    """The memory: takes bursts, confirms each some cycles after its last beat, not before `hold` is gone; `beats` by
+    address."""
 
     def __init__(self, dut, stall):
         self.dut, self.stall = dut, stall
@@ -66,7 +67,12 @@ def memory_words(word):
 
 async def begin(dut, words, beats):
     instruction = 1 << 8 << 16 * 2 | beats << 16 * 6 | 1 << 16 * 8 | 1 << 16 * 11 | words << 16 * 25
-    dut.s_instruction.value, dut.cfg_addr.value, dut.cfg_base.value, dut.start.value = instruction, 4096, base() << parameter("ADDR_W"), 1
+    dut.s_instruction.value, dut.cfg_addr.value, dut.cfg_base.value, dut.start.value = (
+        instruction,
+        4096,
+        base() << parameter("ADDR_W"),
+        1,
+    )
     await cycles(dut, 1)
     dut.start.value = 0
 
@@ -118,7 +124,7 @@ async def words_fill_their_beats(dut, pauses):
         expected = sum(memory_words(word)[0] << width * i for i, word in enumerate(words))
         found = sum(value << beat * i for i, (_, value) in enumerate(sorted(port.beats.items())))
         assert sorted(port.beats) == [base() + 4096 + i * beat // 8 for i in range(needed(count))]
-        assert found == expected        # zero behind the last word
+        assert found == expected  # zero behind the last word
 
 
 @cocotb.test()

@@ -7,20 +7,28 @@ import sys
 
 import pytest
 
-from gradcore.sources import ROOT
+from gradcore.sim.sources import ROOT
 
 # proof: (source, text, what stands there in the faulty copy)
 FAULTS = {
     "stream/stream_register": ("stream/gc_stream_register", "skid_q ? skid_data_q : s_data", "s_data"),
     "stream/stream_fifo": ("stream/gc_stream_fifo", "&& (!valid_q || m_ready)", ""),
     "stream/register_queue": ("stream/gc_register_queue", "!level[AW]", "1'b1"),
-    "stream/stream_upsize": ("stream/gc_stream_upsize", "assign s_ready = !m_valid || m_ready", "assign s_ready = 1'b1"),
+    "stream/stream_upsize": (
+        "stream/gc_stream_upsize",
+        "assign s_ready = !m_valid || m_ready",
+        "assign s_ready = 1'b1",
+    ),
     "stream/stream_downsize": ("stream/gc_stream_downsize", "(lane_q == LAST) || m_flush", "(lane_q == LAST)"),
     "stream/delay_line": ("stream/gc_delay_line", "clear ? {W{1'b0}} : stage[i]", "stage[i]"),
     "axi/axil_slave": ("axi/gc_axil_slave", "aw_q && w_q && !bvalid_q", "aw_q && w_q"),
     "axi/axi_master": ("axi/gc_axi_master", "assign m_axi_wlast   = s_wdat_last", "assign m_axi_wlast   = 1'b1"),
     "avalon/avalon_agent": ("avalon/gc_avalon_agent", "byteenable_q <= avs_byteenable", "byteenable_q <= 4'hf"),
-    "avalon/avalon_master": ("avalon/gc_avalon_master", "s_wdat_valid && s_wdat_ready && s_wdat_last", "s_wdat_valid && s_wdat_last"),
+    "avalon/avalon_master": (
+        "avalon/gc_avalon_master",
+        "s_wdat_valid && s_wdat_ready && s_wdat_last",
+        "s_wdat_valid && s_wdat_last",
+    ),
     "dma/dma_bursts": ("dma/gc_dma_bursts", "capped < edge_32 ? capped : edge_32", "capped"),
     "dma/dma_reader": ("dma/gc_dma_reader", "free_q >= {1'b0, beats}", "|free_q"),
     "dma/dma_writer": ("dma/gc_dma_writer", "last_sent_q && !data_q && ~(|waiting_q)", "last_sent_q && !data_q"),
@@ -34,7 +42,9 @@ def proofs():
 
 
 def prove(root, *words):
-    return subprocess.run([sys.executable, ROOT / "ci" / "formal", "--root", root, *words], capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        [sys.executable, ROOT / "ci" / "formal", "--root", root, *words], capture_output=True, text=True, timeout=300
+    )
 
 
 def test_every_proof_has_a_fault():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcore.sources import ROOT
+from gradcore.sim.sources import ROOT
 from tb.support.tools import tool_environment
 
 
@@ -26,10 +26,28 @@ class Shell:
         (self.folder / "empty.conf").touch()
         own = ["--config", self.folder / "empty.conf"] if config else []
         program = [sys.executable, "-c", "import sys; from fusesoc.main import main; sys.exit(main())"]
-        return subprocess.run([*program, *own, *arguments], cwd=cwd, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return subprocess.run(
+            [*program, *own, *arguments],
+            cwd=cwd,
+            env=self.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
 
     def run(self, target: str, core: str, root: Path = ROOT, *more) -> subprocess.CompletedProcess:
-        return self("--cores-root", root, "run", "--clean", "--build-root", self.folder / "build", f"--target={target}", *more, core, cwd=root)
+        return self(
+            "--cores-root",
+            root,
+            "run",
+            "--clean",
+            "--build-root",
+            self.folder / "build",
+            f"--target={target}",
+            *more,
+            core,
+            cwd=root,
+        )
 
 
 def copy_of_library(target: Path) -> Path:

@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from gradcore.sources import ROOT
+from gradcore.sim.sources import ROOT
 from tb.fusesoc.conftest import copy_of_library, plant
 
 USER, LIBRARY = "example:user:collision:1.0.0", "other:lib:common:2.0.0"
@@ -57,7 +57,7 @@ def shells():
     for file in sorted((ROOT / "rtl").glob("*/*.v")):
         name = file.stem.removeprefix("gc_")
         if name not in OF_THE_USER + OF_THE_LIBRARY:
-            head, = re.findall(rf"^module gc_{name}\b.*?^\);\n", file.read_text(), re.M | re.S)
+            (head,) = re.findall(rf"^module gc_{name}\b.*?^\);\n", file.read_text(), re.M | re.S)
             yield head.replace(f"gc_{name}", name, 1) + "endmodule\n"
 
 
@@ -68,19 +68,31 @@ def project(tmp_path):
     whose = '(output wire [63:0] whose); assign whose = "user"; endmodule'
     own = "".join(f"module {name} {whose}\n" for name in OF_THE_USER)
     (folder / "common.v").write_text(own + "".join(shells()))
-    other = "".join(f"module {name} import common_pkg::*; (output logic [63:0] whose);\nstate_t state; counter c;\n"
-                    "initial begin c = new; c.count = c.count + 1; state = BUSY;\n"
-                    'whose = state == BUSY && c.count == 1 ? "library" : ""; end\nendmodule\n'
-                    for name in OF_THE_LIBRARY)
+    other = "".join(
+        f"module {name} import common_pkg::*; (output logic [63:0] whose);\nstate_t state; counter c;\n"
+        "initial begin c = new; c.count = c.count + 1; state = BUSY;\n"
+        'whose = state == BUSY && c.count == 1 ? "library" : ""; end\nendmodule\n'
+        for name in OF_THE_LIBRARY
+    )
     (folder / "common.sv").write_text(SYSTEM_VERILOG + other)
     names = [(name, "user") for name in OF_THE_USER] + [(name, "library") for name in OF_THE_LIBRARY]
-    (folder / "collision_tb.v").write_text("\n".join([
-        "module collision_tb;", "gc_loss_tb u_gradcore ();",
-        *(f"wire [63:0] whose_{name}; {name} u_{name} (.whose(whose_{name}));" for name, _ in names),
-        "initial begin #1;",
-        *(f'if (whose_{name} !== "{owner}") begin $display("{name}: not of the {owner}"); $fatal; end'
-          for name, owner in names),
-        'if (u_gradcore.u_loss.DW !== 12) $fatal; $display("collision: everybody has his own"); end', "endmodule", ""]))
+    (folder / "collision_tb.v").write_text(
+        "\n".join(
+            [
+                "module collision_tb;",
+                "gc_loss_tb u_gradcore ();",
+                *(f"wire [63:0] whose_{name}; {name} u_{name} (.whose(whose_{name}));" for name, _ in names),
+                "initial begin #1;",
+                *(
+                    f'if (whose_{name} !== "{owner}") begin $display("{name}: not of the {owner}"); $fatal; end'
+                    for name, owner in names
+                ),
+                'if (u_gradcore.u_loss.DW !== 12) $fatal; $display("collision: everybody has his own"); end',
+                "endmodule",
+                "",
+            ]
+        )
+    )
     for file in ("gc_loss_tb.v", "gc_loss_tb.hex"):
         (folder / file).write_text((ROOT / "rtl" / "loss" / "sim" / file).read_text())
     library = CORE.format(name=LIBRARY, files="common.sv", language="systemVerilogSource", depend="")

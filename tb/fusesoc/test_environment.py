@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gradcore.sources import ROOT
+from gradcore.sim.sources import ROOT
+
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
@@ -16,14 +17,14 @@ def environment(tmp_path_factory):
     folder = tmp_path_factory.mktemp("environment")
     venv, tools = folder / "venv", folder / "tools"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
-    packages, = venv.glob("lib/python*/site-packages")
+    (packages,) = venv.glob("lib/python*/site-packages")
     (packages / "packages.pth").write_text("\n".join(p for p in sys.path if p.endswith("site-packages")))
     tools.mkdir()
     for name in ("iverilog", "vvp"):
         (tools / name).write_text(f"#!/bin/sh\necho unpacked {name} $1\n")
         (tools / name).chmod(0o755)
     subprocess.run([venv / "bin/python", ROOT / "ci/launchers", "--tools", tools], check=True)
-    bare = folder / "bare"      # what the launchers may take for granted
+    bare = folder / "bare"  # what the launchers may take for granted
     bare.mkdir()
     for name in ("sh", "make", "perl", "env"):
         (bare / name).symlink_to(shutil.which(name))

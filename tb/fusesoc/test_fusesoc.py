@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gradcore.sources import ROOT, core_names
+from gradcore.sim.sources import ROOT, core_names
 from tb.fusesoc.conftest import Shell, copy_of_library, plant
 
 EXAMPLE = ROOT / "examples" / "mac_array_user"
 EXAMPLES = sorted((ROOT / "examples").glob("*/*.core"))
 CORE_FILES = [ROOT / "core.core", *sorted((ROOT / "rtl").glob("*/*.core")), *EXAMPLES]
 NAMES = {f"gradcore:ip:{name}:0.1.0" for name in [*core_names(), "gradcore"]}
-BENCHES = {"gradcore:tb:player:0.1.0", "gradcore:tb:step:0.1.0"}      # what the targets `sim` are made of
+BENCHES = {"gradcore:tb:player:0.1.0", "gradcore:tb:step:0.1.0"}  # what the targets `sim` are made of
 
 
 def test_list_shows_every_core_and_nothing_else(fusesoc):
@@ -31,8 +31,16 @@ def test_list_shows_every_core_and_nothing_else(fusesoc):
 def test_documents_name_cores_that_exist():
     known = NAMES | {yaml.safe_load(path.read_text().removeprefix("CAPI=2:\n"))["name"] for path in EXAMPLES}
     known |= {name.rpartition(":")[0] for name in known}
-    documents = [f for folder in ("", "doc", "examples/*", "boards/*", "rtl/*") for f in ROOT.glob(f"{folder}/*.md" if folder else "*.md")]
-    named = {(f.name, name) for f in documents for name in re.findall(r"\b(?:gradcore|example):(?:ip|user):[\w:.]*\w", f.read_text())}
+    documents = [
+        f
+        for folder in ("", "doc", "examples/*", "boards/*", "rtl/*")
+        for f in ROOT.glob(f"{folder}/*.md" if folder else "*.md")
+    ]
+    named = {
+        (f.name, name)
+        for f in documents
+        for name in re.findall(r"\b(?:gradcore|example):(?:ip|user):[\w:.]*\w", f.read_text())
+    }
     assert len(named) > 8 and {(f, name) for f, name in named if name not in known} == set()
 
 
@@ -42,36 +50,47 @@ def test_core_file_has_licence_lint_and_rtl_only_by_default(path):
     core = yaml.safe_load(text.removeprefix("CAPI=2:\n"))
     assert text.startswith("CAPI=2:\n# SPDX-License-Identifier: Apache-2.0\n")
     assert core["license"] == "Apache-2.0" and core["description"] and "provider" not in core
-    assert core["targets"]["lint"]["flow"] == "lint" and "-Wall" in core["targets"]["lint"]["flow_options"]["verilator_options"]
+    assert (
+        core["targets"]["lint"]["flow"] == "lint"
+        and "-Wall" in core["targets"]["lint"]["flow_options"]["verilator_options"]
+    )
     assert core["targets"]["default"]["filesets"] == ["rtl"]
     assert core["targets"]["default"]["toplevel"].startswith("is_toplevel? (")
     assert core["targets"]["sim"]["flow"] == "sim" and core["targets"]["sim"]["flow_options"]["tool"] == "icarus"
     for fileset in core["filesets"].values():
         for name in fileset.get("depend", []):
-            assert name in NAMES | BENCHES or path in EXAMPLES and name.removeprefix("~") in NAMES, f"{name}: no exact version"
+            assert name in NAMES | BENCHES or path in EXAMPLES and name.removeprefix("~") in NAMES, (
+                f"{name}: no exact version"
+            )
     for fileset in core["filesets"].values():
         for file in fileset.get("files", []):
-            name, = [file] if isinstance(file, str) else file      # a file may carry its type
-            assert ((path.parent / name).is_file() or path in EXAMPLES and name.endswith(".hex")) and ".." not in name    # .hex: made by its script
+            (name,) = [file] if isinstance(file, str) else file  # a file may carry its type
+            assert (
+                (path.parent / name).is_file() or path in EXAMPLES and name.endswith(".hex")
+            ) and ".." not in name  # .hex: made by its script
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_default_gives_rtl_only(fusesoc, name):
     done = fusesoc.run("default", name, ROOT, "--setup", "--tool=verilator")
     assert done.returncode == 0, done.stdout
-    listing, = (fusesoc.folder / "build" / name.replace(":", "_")).rglob("*.eda.yml")
+    (listing,) = (fusesoc.folder / "build" / name.replace(":", "_")).rglob("*.eda.yml")
     files = yaml.safe_load(listing.read_text())["files"]
     assert files
     for file in files:
-        assert file["file_type"].startswith("verilogSource") and re.search(r"(^|/)rtl/|^src/gradcore_ip_\w+_0.1.0/[\w/]+\.v$", file["name"]), file
+        assert file["file_type"].startswith("verilogSource") and re.search(
+            r"(^|/)rtl/|^src/gradcore_ip_\w+_0.1.0/[\w/]+\.v$", file["name"]
+        ), file
         assert not re.search(r"smoke|_tb\b|test|bench", file["name"]), file
 
 
 def test_registers_of_the_engine(fusesoc):
     done = fusesoc.run("registers", "gradcore:ip:engine:0.1.0", ROOT, "--setup", "--tool=verilator")
     assert done.returncode == 0, done.stdout
-    listing, = (fusesoc.folder / "build" / "gradcore_ip_engine_0.1.0").glob("registers*/*.eda.yml")
-    files = {file["name"].rpartition("/")[2]: file["file_type"] for file in yaml.safe_load(listing.read_text())["files"]}
+    (listing,) = (fusesoc.folder / "build" / "gradcore_ip_engine_0.1.0").glob("registers*/*.eda.yml")
+    files = {
+        file["name"].rpartition("/")[2]: file["file_type"] for file in yaml.safe_load(listing.read_text())["files"]
+    }
     assert files == {"gradcore_regs.rdl": "systemRDL", "gradcore_regs.h": "cSource"}
 
 
@@ -101,17 +120,24 @@ def test_example_runs_outside_the_repository(tmp_path, project):
     done = fusesoc("library", "add", "gradcore", ROOT, cwd=project, config=False)
     assert done.returncode == 0 and (project / "fusesoc.conf").exists(), done.stdout
     done = fusesoc("--cores-root", ".", "run", "--target=sim", "example:user:outer_product", cwd=project, config=False)
-    assert done.returncode == 0 and "outer_product: passed" in done.stdout and "Replacing" not in done.stdout, done.stdout[-3000:]
+    assert done.returncode == 0 and "outer_product: passed" in done.stdout and "Replacing" not in done.stdout, (
+        done.stdout[-3000:]
+    )
     done = fusesoc("--cores-root", ".", "run", "--target=lint", "example:user:outer_product", cwd=project, config=False)
     assert done.returncode == 0 and "%Warning" not in done.stdout, done.stdout[-3000:]
-    listing, = project.rglob("sim/*.eda.yml")
+    (listing,) = project.rglob("sim/*.eda.yml")
     used = {Path(f["name"]).name for f in yaml.safe_load(listing.read_text())["files"]}
-    assert used == {f.name for f in (ROOT / "rtl" / "mac_array").glob("*.v")} | {"gc_outer_product.v", "gc_outer_product_tb.v"}
+    assert used == {f.name for f in (ROOT / "rtl" / "mac_array").glob("*.v")} | {
+        "gc_outer_product.v",
+        "gc_outer_product_tb.v",
+    }
 
 
 def test_example_goes_red_with_a_broken_core(tmp_path, project):
     root = copy_of_library(tmp_path / "library")
     plant(root / "rtl" / "mac_array" / "gc_mac_element.v", "addend + product", "addend - product")
     fusesoc = Shell(tmp_path / "home")
-    done = fusesoc("--cores-root", root, "--cores-root", ".", "run", "--target=sim", "example:user:outer_product", cwd=project)
+    done = fusesoc(
+        "--cores-root", root, "--cores-root", ".", "run", "--target=sim", "example:user:outer_product", cwd=project
+    )
     assert done.returncode != 0 and "expected" in done.stdout, done.stdout[-3000:]

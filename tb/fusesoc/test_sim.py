@@ -4,7 +4,7 @@
 import pytest
 import yaml
 
-from gradcore.sources import ROOT, core_names
+from gradcore.sim.sources import ROOT, core_names
 from tb.fusesoc.conftest import copy_of_library, plant
 from tb.sim.cores import FILES
 

@@ -11,7 +11,7 @@ from tb.support.bench import cycles, reset, start
 from tb.support.bits import pack, unpack
 from tb.support.runner import expect_elaboration_error, parameter, run
 
-TAKES_EFFECT = 5     # cycles from a row to reads that see it
+TAKES_EFFECT = 5  # cycles from a row to reads that see it
 
 
 class Buffer:
@@ -22,16 +22,16 @@ class Buffer:
         self.cols, self.acc_w, self.depth = parameter("COLS"), parameter("ACC_W"), parameter("DEPTH")
         self.lanes = parameter("GRID") ** 2
         self.rows = {}
-        self.flight = [None] * TAKES_EFFECT   # rows on their way, the oldest first
+        self.flight = [None] * TAKES_EFFECT  # rows on their way, the oldest first
         self.leaving = [None] * 2
         self.overflow = False
         self.scrubbed = [None] * 2  # reads from two cycles later on see it
-        self.first = False          # the row of the cycle before replaces the old one: its read is not needed
+        self.first = False  # the row of the cycle before replaces the old one: its read is not needed
 
     def result(self, old, first, acc):
         """The new row and whether it overflows: exact integers, then modulo 2^ACC_W."""
         half = 1 << (self.acc_w - 1)
-        exact = [sum(acc[k::self.cols]) + (0 if first else old[k]) for k in range(self.cols)]
+        exact = [sum(acc[k :: self.cols]) + (0 if first else old[k]) for k in range(self.cols)]
         return [(v + half) % (2 * half) - half for v in exact], any(not -half <= v < half for v in exact)
 
     async def cycle(self, row=None, read=None, clear=0, scrub=None):
@@ -162,7 +162,9 @@ async def scrubbed_rows_are_zero_and_grow_again(dut, order):
     buffer = await begin(dut)
     rows = list(range(buffer.depth)) if order == "all" else random.sample(range(buffer.depth), 5)
     for at, addr in enumerate(rows):
-        await buffer.cycle(read=random.choice(rows[max(0, at - 3) : at + 1]), scrub=addr)      # the last two still are as they were
+        await buffer.cycle(
+            read=random.choice(rows[max(0, at - 3) : at + 1]), scrub=addr
+        )  # the last two still are as they were
     for addr in range(buffer.depth):
         await buffer.cycle(read=addr)
     await buffer.drain()
@@ -179,20 +181,37 @@ async def a_memory_never_written_is_known_after_a_scrub(dut):
     await buffer.drain()
     for addr in range(buffer.depth):
         await buffer.cycle(read=addr)
-    for addr in range(buffer.depth):        # nothing is replaced: the old rows count
+    for addr in range(buffer.depth):  # nothing is replaced: the old rows count
         await buffer.cycle((addr, 0, buffer.acc()))
     await buffer.drain()
 
 
 @pytest.mark.parametrize("grid, cols", [(4, 4), (4, 8), (4, 16), (8, 8), (8, 16), (8, 64)])
 def test_gradient_buffer(grid, cols):
-    run("gradient_buffer", "gc_gradient_buffer", {"GRID": grid, "COLS": cols, "ACC_W": random.choice([20, 48, random.randint(20, 48)]),
-                                               "DEPTH": random.choice([16, 32])})
+    run(
+        "gradient_buffer",
+        "gc_gradient_buffer",
+        {
+            "GRID": grid,
+            "COLS": cols,
+            "ACC_W": random.choice([20, 48, random.randint(20, 48)]),
+            "DEPTH": random.choice([16, 32]),
+        },
+    )
 
 
-@pytest.mark.parametrize("parameters, reason", [
-    ({"GRID": 5, "COLS": 5}, "GRID_"), ({"COLS": 4}, "COLS_"), ({"COLS": 24}, "COLS_"), ({"COLS": 128}, "COLS_"),
-    ({"ACC_W": 19}, "ACC_W_"), ({"ACC_W": 49}, "ACC_W_"), ({"DEPTH": 8}, "DEPTH_"), ({"DEPTH": 24}, "DEPTH_"),
-])
+@pytest.mark.parametrize(
+    "parameters, reason",
+    [
+        ({"GRID": 5, "COLS": 5}, "GRID_"),
+        ({"COLS": 4}, "COLS_"),
+        ({"COLS": 24}, "COLS_"),
+        ({"COLS": 128}, "COLS_"),
+        ({"ACC_W": 19}, "ACC_W_"),
+        ({"ACC_W": 49}, "ACC_W_"),
+        ({"DEPTH": 8}, "DEPTH_"),
+        ({"DEPTH": 24}, "DEPTH_"),
+    ],
+)
 def test_refuses(parameters, reason):
     expect_elaboration_error("gradient_buffer", "gc_gradient_buffer", parameters, reason)

@@ -7,13 +7,16 @@ import sys
 
 import pytest
 
-from gradcore.sources import ROOT, core_names
+from gradcore.sim.sources import ROOT, core_names
 from tb.support.lint import Piece, commands, findings_of, lint, modules, pieces
 
 # defect: (linter that has to find it, a word of its message, body of a module with ports clk, a, b, y)
 DEFECTS = {
-    "two_drivers": ("yosys 2005", "conflicting drivers",
-                    "reg q; always @(posedge clk) q <= a[0]; always @(posedge clk) q <= b[0]; assign y = {8{q}};"),
+    "two_drivers": (
+        "yosys 2005",
+        "conflicting drivers",
+        "reg q; always @(posedge clk) q <= a[0]; always @(posedge clk) q <= b[0]; assign y = {8{q}};",
+    ),
     "latch": ("verilator", "LATCH", "reg [7:0] q; always @* if (a[0]) q = b; assign y = q;"),
     "width": ("verilator", "WIDTH", "wire [3:0] part = b[3:0]; assign y = a + part;"),
     "unused_bits": ("verilator", "UNUSED", "assign y = {8{a[0]}};"),
@@ -27,21 +30,14 @@ DEFECTS = {
     "keyword_icarus": ("icarus SystemVerilog", "v:4: syntax error", "wire [7:0] inside = a; assign y = inside & b;"),
     "keyword_yosys": ("yosys SystemVerilog", "v:4: ERROR: syntax", "wire [7:0] logic = a; assign y = logic & b;"),
     "keyword_slang": ("slang", "inside", "wire [7:0] inside = a; assign y = inside & b;"),
-    "start_value": ("verilator SystemVerilog", "PROCASSINIT",
-                    "reg [7:0] q = 8'd0; always @(posedge clk) q <= a & b; assign y = q;"),
+    "start_value": (
+        "verilator SystemVerilog",
+        "PROCASSINIT",
+        "reg [7:0] q = 8'd0; always @(posedge clk) q <= a & b; assign y = q;",
+    ),
 }
 # IEEE 1800-2017, table B.1, without the words that 1364-2005 reserves.
-KEYWORDS = """accept_on alias always_comb always_ff always_latch assert assume before bind bins binsof bit break
-    byte chandle checker class clocking const constraint context continue cover covergroup coverpoint
-    cross dist do endchecker endclass endclocking endgroup endinterface endpackage endprogram
-    endproperty endsequence enum eventually expect export extends extern final first_match foreach
-    forkjoin global iff ignore_bins illegal_bins implements implies import inside int interconnect
-    interface intersect join_any join_none let local logic longint matches modport nettype new nexttime
-    null package packed priority program property protected pure rand randc randcase randsequence ref
-    reject_on restrict return s_always s_eventually s_nexttime s_until s_until_with sequence shortint
-    shortreal soft solve static string strong struct super sync_accept_on sync_reject_on tagged this
-    throughout timeprecision timeunit type typedef union unique unique0 until until_with untyped var
-    virtual void wait_order weak wildcard with within""".split()
+KEYWORDS = ["accept_on", "alias", "always_comb", "always_ff", "always_latch", "assert", "assume", "before", "bind", "bins", "binsof", "bit", "break", "byte", "chandle", "checker", "class", "clocking", "const", "constraint", "context", "continue", "cover", "covergroup", "coverpoint", "cross", "dist", "do", "endchecker", "endclass", "endclocking", "endgroup", "endinterface", "endpackage", "endprogram", "endproperty", "endsequence", "enum", "eventually", "expect", "export", "extends", "extern", "final", "first_match", "foreach", "forkjoin", "global", "iff", "ignore_bins", "illegal_bins", "implements", "implies", "import", "inside", "int", "interconnect", "interface", "intersect", "join_any", "join_none", "let", "local", "logic", "longint", "matches", "modport", "nettype", "new", "nexttime", "null", "package", "packed", "priority", "program", "property", "protected", "pure", "rand", "randc", "randcase", "randsequence", "ref", "reject_on", "restrict", "return", "s_always", "s_eventually", "s_nexttime", "s_until", "s_until_with", "sequence", "shortint", "shortreal", "soft", "solve", "static", "string", "strong", "struct", "super", "sync_accept_on", "sync_reject_on", "tagged", "this", "throughout", "timeprecision", "timeunit", "type", "typedef", "union", "unique", "unique0", "until", "until_with", "untyped", "var", "virtual", "void", "wait_order", "weak", "wildcard", "with", "within"]
 PIECES = pieces()
 
 
@@ -56,7 +52,8 @@ def plant(folder, body):
     (folder / "planted.v").write_text(
         "`default_nettype none\nmodule planted (\n"
         "input wire clk, input wire [7:0] a, input wire [7:0] b, output wire [7:0] y);\n"
-        f"{body}\nwire _unused = &{{1'b0, clk{unused}}};\nendmodule\n`default_nettype wire\n")
+        f"{body}\nwire _unused = &{{1'b0, clk{unused}}};\nendmodule\n`default_nettype wire\n"
+    )
     return commands(Piece(("planted.v",)), folder)
 
 
@@ -92,8 +89,12 @@ def test_every_core_has_a_lint_target():
 
 def test_no_source_waives_a_warning():
     """A finding is mended, not silenced."""
-    sources = [f for folder in ("rtl", "tb", "examples", "boards") for f in (ROOT / folder).rglob("*.v")
-               if any(w in f.read_text() for w in ("lint_off", "verilator ", "synopsys "))]
+    sources = [
+        f
+        for folder in ("rtl", "tb", "examples", "boards")
+        for f in (ROOT / folder).rglob("*.v")
+        if any(w in f.read_text() for w in ("lint_off", "verilator ", "synopsys "))
+    ]
     assert not sources
 
 

@@ -5,8 +5,8 @@ import cocotb
 import numpy as np
 import pytest
 
-from gradcore.fixed import round_shift
-from gradcore.loss import LOSSES, difference, loss_delta, loss_sum
+from gradcore.numerics.fixed_point import round_shift
+from gradcore.ops.loss import LOSSES, difference, loss_delta, loss_sum
 from tb.support.bench import cycles, reset, start
 from tb.support.bits import pack, unpack
 from tb.support.pipeline import flow
@@ -32,15 +32,27 @@ def word(kind: int | None = None, shift: int | None = None) -> tuple[dict, tuple
     kind = random.randrange(3) if kind is None else kind
     shift = random.randrange(32) if shift is None else shift
     t_pos, t_neg = element(), element()
-    data, target, enable = ([f() for _ in range(lanes)] for f in (
-        element, lambda: random.randrange(2), lambda: int(random.random() < 0.8)))
-    payload = {"kind": kind, "t_pos": t_pos & ((1 << dw) - 1), "t_neg": t_neg & ((1 << dw) - 1), "shift": shift,
-               "target": pack(target, 1), "enable": pack(enable, 1), "data": pack(data, dw)}
+    data, target, enable = (
+        [f() for _ in range(lanes)] for f in (element, lambda: random.randrange(2), lambda: int(random.random() < 0.8))
+    )
+    payload = {
+        "kind": kind,
+        "t_pos": t_pos & ((1 << dw) - 1),
+        "t_neg": t_neg & ((1 << dw) - 1),
+        "shift": shift,
+        "target": pack(target, 1),
+        "enable": pack(enable, 1),
+        "data": pack(data, dw),
+    }
     if kind == 0:
         return payload, (data, [0] * lanes), 0
     d = difference(NAMES[kind], np.array(data), np.array(target), t_pos, t_neg) * enable
     delta = loss_delta(d, shift, dw)
-    return payload, (delta.tolist(), (delta != round_shift(d << 16, shift, "half_up")).astype(int).tolist()), loss_sum(d)
+    return (
+        payload,
+        (delta.tolist(), (delta != round_shift(d << 16, shift, "half_up")).astype(int).tolist()),
+        loss_sum(d),
+    )
 
 
 async def check(dut, words, gap=0.0):
@@ -50,7 +62,10 @@ async def check(dut, words, gap=0.0):
     got = await flow(dut, [w[0] for w in words], LATENCY, ["delta", "over"], gap)
     for result, (payload, expected, _) in zip(got, words, strict=True):
         lanes = parameter("GRID") ** 2
-        assert (unpack(result["delta"], parameter("DW"), lanes), unpack(result["over"], 1, lanes, signed=False)) == expected, payload
+        assert (
+            unpack(result["delta"], parameter("DW"), lanes),
+            unpack(result["over"], 1, lanes, signed=False),
+        ) == expected, payload
     await cycles(dut, sum_latency())
     assert int(dut.sts_loss.value) == sum(w[2] for w in words)
 
@@ -91,8 +106,15 @@ async def largest_squares_are_summed_exactly(dut):
     await start(dut, cfg_clear=0)
     lanes, dw = parameter("GRID") ** 2, parameter("DW")
     low, high = -(1 << (dw - 1)), (1 << (dw - 1)) - 1
-    payload = {"kind": 1, "t_pos": high, "t_neg": 0, "shift": 16, "target": (1 << lanes) - 1,
-               "enable": (1 << lanes) - 1, "data": pack([low] * lanes, dw)}
+    payload = {
+        "kind": 1,
+        "t_pos": high,
+        "t_neg": 0,
+        "shift": 16,
+        "target": (1 << lanes) - 1,
+        "enable": (1 << lanes) - 1,
+        "data": pack([low] * lanes, dw),
+    }
     await check(dut, [(payload, ([low] * lanes, [1] * lanes), lanes * (high - low) ** 2)] * 40)
 
 

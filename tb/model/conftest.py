@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-threadpool_limits(1)     # the matrices are small: threads that wait for a busy core cost more than they give
+threadpool_limits(1)  # the matrices are small: threads that wait for a busy core cost more than they give
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training step in plain Python integers, one loop per index of doc/numerics.md: slow, and written from the text alone."""
+"""A training step in plain Python integers, one loop per index of doc/numerics.md: slow, and written from the text
+alone."""
 
 from itertools import product
 
@@ -29,8 +30,12 @@ def plain_position_random(seed, tag, k, i, j):
 
 def plain_round(x, s, width, mode, r=0):
     if s:
-        x += {"truncate": 0, "half_up": 1 << (s - 1), "half_even": (1 << (s - 1)) - 1 + (x >> s & 1),
-              "stochastic": (r << s) >> 16}[mode]
+        x += {
+            "truncate": 0,
+            "half_up": 1 << (s - 1),
+            "half_even": (1 << (s - 1)) - 1 + (x >> s & 1),
+            "stochastic": (r << s) >> 16,
+        }[mode]
     return min(max(x >> s, -(1 << (width - 1))), (1 << (width - 1)) - 1)
 
 
@@ -39,16 +44,24 @@ def pixels(shape):
 
 
 def plain_step(network, state, x, labels, seed):
-    """(LOSS, tensors, new state) of one step on nested lists; `seed` is the register SEED. Tensors are dicts keyed by index tuples."""
+    """(LOSS, tensors, new state) of one step on nested lists; `seed` is the register SEED. Tensors are dicts keyed by
+    index tuples."""
     width, images = network.data_width, range(len(x))
     tensors = {key: {} for key in ("z", "gate", "delta", "error", "grad", "grad_bias")}
-    act = [{(n, c, y, i): int(x[n][c][y][i]) for n in images for c in range(network.shape[0]) for y, i in pixels(network.shape[1:])}]
+    act = [
+        {
+            (n, c, y, i): int(x[n][c][y][i])
+            for n in images
+            for c in range(network.shape[0])
+            for y, i in pixels(network.shape[1:])
+        }
+    ]
     for p, s in zip(network.parameters, state):
         z, gate, out = {}, {}, {}
         o_maps, c_maps, ky_n, kx_n = p.weight_shape
         for n, o in product(images, range(o_maps)):
             for y, i in pixels(p.conv_shape[1:]):
-                acc = int(s["bias"][o]) * 2 ** p.bias_exp if p.bias else 0
+                acc = int(s["bias"][o]) * 2**p.bias_exp if p.bias else 0
                 for c, (ky, kx) in product(range(c_maps), pixels((ky_n, kx_n))):
                     acc += act[-1].get((n, c, y + ky - p.pad[0], i + kx - p.pad[1]), 0) * int(s["weight"][o, c, ky, kx])
                 r = plain_position_random(seed, 4 * p.index, o, y * 256 | plain_even(n >> 1), i * 256 | plain_even(n))
@@ -59,7 +72,7 @@ def plain_step(network, state, x, labels, seed):
                 if p.pool:
                     window = [(n, o, y // 2 * 2 + dy, i // 2 * 2 + dx) for dy in (0, 1) for dx in (0, 1)]
                     whole = all(k in a for k in window)
-                    gate[n, o, y, i] &= whole and (n, o, y, i) == max(window, key=lambda k: a[k])   # max takes the first
+                    gate[n, o, y, i] &= whole and (n, o, y, i) == max(window, key=lambda k: a[k])  # max takes the first
                     if whole:
                         out[n, o, y // 2, i // 2] = max(a[k] for k in window)
                 else:
@@ -82,26 +95,58 @@ def plain_step(network, state, x, labels, seed):
         tensors["delta"][p.index] = delta
         grad = {}
         for o, c, (ky, kx) in product(range(o_maps), range(c_maps), pixels((ky_n, kx_n))):
-            grad[o, c, ky, kx] = sum(delta[n, o, y, i] * act[p.index].get((n, c, y + ky - p.pad[0], i + kx - p.pad[1]), 0)
-                                     for n in images for y, i in pixels(p.conv_shape[1:]))
+            grad[o, c, ky, kx] = sum(
+                delta[n, o, y, i] * act[p.index].get((n, c, y + ky - p.pad[0], i + kx - p.pad[1]), 0)
+                for n in images
+                for y, i in pixels(p.conv_shape[1:])
+            )
         grad_bias = {(o,): sum(v for k, v in delta.items() if k[1] == o) for o in range(o_maps)}
         tensors["grad"][p.index], tensors["grad_bias"][p.index] = grad, grad_bias
         new[p.index] = {
-            **plain_update(network, p.weight_update, s["weight"], s["momentum"], grad, "weight", "momentum", seed, 4 * p.index + 2,
-                           lambda k: (k[2] * kx_n + k[3]) * c_maps + k[1]),
-            **plain_update(network, p.bias_update, s["bias"], s["bias_momentum"], grad_bias, "bias", "bias_momentum", seed, 4 * p.index + 2,
-                           lambda k: ky_n * kx_n * c_maps)}
+            **plain_update(
+                network,
+                p.weight_update,
+                s["weight"],
+                s["momentum"],
+                grad,
+                "weight",
+                "momentum",
+                seed,
+                4 * p.index + 2,
+                lambda k: (k[2] * kx_n + k[3]) * c_maps + k[1],
+            ),
+            **plain_update(
+                network,
+                p.bias_update,
+                s["bias"],
+                s["bias_momentum"],
+                grad_bias,
+                "bias",
+                "bias_momentum",
+                seed,
+                4 * p.index + 2,
+                lambda k: ky_n * kx_n * c_maps,
+            ),
+        }
         if p.index == 0:
             break
         before, error = network.parameters[p.index - 1], {}
         for n, c, (y, i) in product(images, range(c_maps), pixels(p.in_shape[1:])):
-            acc = sum(delta.get((n, o, y + p.pad[0] - ky, i + p.pad[1] - kx), 0) * int(s["weight"][o, c, ky, kx])
-                      for o in range(o_maps) for ky, kx in pixels((ky_n, kx_n)))
-            r = plain_position_random(seed, 4 * before.index + 1, c, y * 256 | plain_even(n >> 1), i * 256 | plain_even(n))
+            acc = sum(
+                delta.get((n, o, y + p.pad[0] - ky, i + p.pad[1] - kx), 0) * int(s["weight"][o, c, ky, kx])
+                for o in range(o_maps)
+                for ky, kx in pixels((ky_n, kx_n))
+            )
+            r = plain_position_random(
+                seed, 4 * before.index + 1, c, y * 256 | plain_even(n >> 1), i * 256 | plain_even(n)
+            )
             error[n, c, y, i] = plain_round(acc, p.fd + p.fw - p.fe, width, network.mode("delta"), r)
         tensors["error"][p.index] = error
         half = 2 if before.pool else 1
-        delta = {k: error.get((k[0], k[1], k[2] // half, k[3] // half), 0) if passes else 0 for k, passes in tensors["gate"][before.index].items()}
+        delta = {
+            k: error.get((k[0], k[1], k[2] // half, k[3] // half), 0) if passes else 0
+            for k, passes in tensors["gate"][before.index].items()
+        }
     tensors["act"] = dict(enumerate(act[:-1]))
     tensors["out"] = dict(enumerate(act[1:]))
     return loss, tensors, new

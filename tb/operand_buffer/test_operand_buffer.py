@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two tensors in one buffer, written and read in every fold at the same time: each lane must hold the element that its coordinates name.
+"""Two tensors in one buffer, written and read in every fold at the same time: each lane must hold the element that its
+coordinates name.
 
-The bench knows elements [image, channel, y, x] and nothing of banks. A read is expected to see the writes of earlier cycles and of no other."""
+The bench knows elements [image, channel, y, x] and nothing of banks. A read is expected to see the writes of earlier
+cycles and of no other."""
 
 import random
 
@@ -9,15 +11,30 @@ import cocotb
 import numpy as np
 import pytest
 
-from gradcore.fold import ceil_div, image_place, lane_images
+from gradcore.isa.fold import ceil_div, image_place, lane_images
 from tb.support.bench import cycles, start
 from tb.support.bits import pack, unpack
 from tb.support.runner import expect_elaboration_error, parameter, run
 
-LATENCY = 7         # of a read
-WRITE_LATENCY = 4   # cycles that a write is under way: one that meets a reset there is lost
-PORTS = ["addr", "y0", "x0", "dy", "dx", "chan", "stride_y", "stride_x", "fold_a", "fold_s", "rot_y", "rot_x", "height", "width"]
-PIXELS = dict(channel=0, split=0, step=0, channels=0)    # of a read by pixel
+LATENCY = 7  # of a read
+WRITE_LATENCY = 4  # cycles that a write is under way: one that meets a reset there is lost
+PORTS = [
+    "addr",
+    "y0",
+    "x0",
+    "dy",
+    "dx",
+    "chan",
+    "stride_y",
+    "stride_x",
+    "fold_a",
+    "fold_s",
+    "rot_y",
+    "rot_x",
+    "height",
+    "width",
+]
+PIXELS = dict(channel=0, split=0, step=0, channels=0)  # of a read by pixel
 
 
 class Tensor:
@@ -34,25 +51,46 @@ class Tensor:
         if self.bh * self.bw > room:
             self.h, self.w, self.bh, self.bw = min(self.h, self.py), min(self.w, self.py), 1, 1
         self.groups = random.randint(1, 2) if 2 * self.bh * self.bw <= room else 1
-        self.c = random.randint(1, min(random.choice([3 * grid + 3, grid**2 + 9]), room // (self.groups * self.bh * self.bw)))
+        self.c = random.randint(
+            1, min(random.choice([3 * grid + 3, grid**2 + 9]), room // (self.groups * self.bh * self.bw))
+        )
         self.size = self.groups * self.bh * self.bw * self.c
         self.data = np.zeros((self.groups * self.group_images, self.c, self.h, self.w), np.int64)
 
     def origins(self, fold_a):
         """First images, block rows and columns of all accesses of a fold."""
         side, images = 1 << fold_a, (self.grid >> fold_a) ** 2
-        return [(n, y, x) for n in range(0, len(self.data), images) for y in range(0, self.h, side) for x in range(0, self.w, side)]
+        return [
+            (n, y, x)
+            for n in range(0, len(self.data), images)
+            for y in range(0, self.h, side)
+            for x in range(0, self.w, side)
+        ]
 
     def fields(self, fold_a, n, y0, x0, chan, dy=0, dx=0):
         """An access of fold_a to images from n on, block origin (y0, x0)."""
         group, nh, nx = (int(k) for k in image_place(self.grid, self.fold, n))
         block = (group * self.bh + y0 // self.py) * self.bw + x0 // self.py
-        return dict(addr=(self.base + block * self.c + chan) % parameter("DEPTH"), y0=y0, x0=x0, dy=dy, dx=dx, chan=chan, fold_a=fold_a,
-                    fold_s=self.fold, stride_y=self.bw * self.c, stride_x=self.c, rot_y=self.py * nh, rot_x=self.py * nx,
-                    height=self.h, width=self.w)
+        return dict(
+            addr=(self.base + block * self.c + chan) % parameter("DEPTH"),
+            y0=y0,
+            x0=x0,
+            dy=dy,
+            dx=dx,
+            chan=chan,
+            fold_a=fold_a,
+            fold_s=self.fold,
+            stride_y=self.bw * self.c,
+            stride_x=self.c,
+            rot_y=self.py * nh,
+            rot_x=self.py * nx,
+            height=self.h,
+            width=self.w,
+        )
 
     def lanes(self, fold_a, n, y0, x0, chan=None, group=None, split=None):
-        """Index arrays (image, channel, y, x) of the lanes of a block displaced to (y0, x0), and which of them are elements.
+        """Index arrays (image, channel, y, x) of the lanes of a block displaced to (y0, x0), and which of them are
+        elements.
 
         `group`: (step, R) of a channel access; `split`: R of a split one."""
         row, col = np.divmod(np.arange(self.grid**2), self.grid)
@@ -66,7 +104,7 @@ class Tensor:
             row = row % split
         image = n + lane_images(self.grid, fold_a, 0)[row * self.grid + col]
         index = image, chan, y0 + row % (1 << fold_a), x0 + col % (1 << fold_a)
-        return index, np.all([(0 <= i) & (i < size) for i, size in zip(index, self.data.shape)], axis=0)
+        return index, np.all([(i >= 0) & (i < size) for i, size in zip(index, self.data.shape)], axis=0)
 
     def read(self, index, inside):
         lanes = np.zeros(len(inside), np.int64)
@@ -89,7 +127,7 @@ def read_access(tensor):
     n, y0, x0 = random.choice(tensor.origins(fold_a))
     dy, dx = displacement(), displacement()
     cols, kind = tensor.grid * rows, random.choice(["pixel", "channel", "split"])
-    last = tensor.c - tensor.grid**2 + cols     # of the channels with which a split access may begin
+    last = tensor.c - tensor.grid**2 + cols  # of the channels with which a split access may begin
     split = None
     if kind == "channel":
         chan, step = random.randrange(0, tensor.c, cols), random.randrange(cols)
@@ -98,11 +136,14 @@ def read_access(tensor):
         chan, more, group, split = random.randrange(last), PIXELS | dict(split=1), None, rows
     else:
         chan, more, group = random.randrange(tensor.c), PIXELS, None
-    return tensor.fields(fold_a, n, y0, x0, chan, dy, dx) | more, tensor.read(*tensor.lanes(fold_a, n, y0 + dy, x0 + dx, chan, group, split))
+    return tensor.fields(fold_a, n, y0, x0, chan, dy, dx) | more, tensor.read(
+        *tensor.lanes(fold_a, n, y0 + dy, x0 + dx, chan, group, split)
+    )
 
 
 def write_access(tensor, width, origin=None):
-    """Fields of a write; the tensor changes at once. Without origin (fold, n, y0, x0, chan) a random, perhaps a partial one."""
+    """Fields of a write; the tensor changes at once. Without origin (fold, n, y0, x0, chan) a random, perhaps a partial
+    one."""
     log, lanes = tensor.grid.bit_length() - 1, tensor.grid**2
     if origin:
         fold_a, n, y0, x0, chan = origin
@@ -117,7 +158,7 @@ def write_access(tensor, width, origin=None):
     side = 1 << fold_a
     if kind == "some lanes":
         enable = np.array([random.random() < 0.5 for _ in range(lanes)])
-    if kind.startswith("pooled") and side > 1:    # results in lanes {image, 0, pixel} of a computation in fold_a
+    if kind.startswith("pooled") and side > 1:  # results in lanes {image, 0, pixel} of a computation in fold_a
         row, col = np.divmod(np.arange(lanes), tensor.grid)
         enable = (row % side < side // 2) & (col % side < side // 2)
         dy, dx = (random.choice([0, side // 2]) for _ in range(2))
@@ -137,8 +178,17 @@ class Buffer:
     def __init__(self, dut):
         self.dut, self.pipe = dut, []
         self.grid, self.width = parameter("GRID"), parameter("DW")
-        ports = {prefix: PORTS + more for prefix, more in (("s_wr_", ["enable", "data"]), ("s_rd_", ["channel", "split", "step", "channels", "user"]))}
-        self.ports = {prefix: {name: (handle := getattr(dut, prefix + name), len(handle)) for name in names} for prefix, names in ports.items()}
+        ports = {
+            prefix: PORTS + more
+            for prefix, more in (
+                ("s_wr_", ["enable", "data"]),
+                ("s_rd_", ["channel", "split", "step", "channels", "user"]),
+            )
+        }
+        self.ports = {
+            prefix: {name: (handle := getattr(dut, prefix + name), len(handle)) for name in names}
+            for prefix, names in ports.items()
+        }
         self.valids = {prefix: getattr(dut, prefix + "valid") for prefix in ports}
 
     def drive(self, prefix, fields):
@@ -235,14 +285,33 @@ async def reset_drops_what_is_under_way_and_keeps_the_words(dut):
     await buffer.settle()
 
 
-@pytest.mark.parametrize("grid, width, rows", [(4, 1, 2), (4, 8, 1), (4, 16, 4), (4, 32, 2), (8, 1, 4), (8, 8, 8), (8, 11, 1), (8, 16, 2)])
+@pytest.mark.parametrize(
+    "grid, width, rows", [(4, 1, 2), (4, 8, 1), (4, 16, 4), (4, 32, 2), (8, 1, 4), (8, 8, 8), (8, 11, 1), (8, 16, 2)]
+)
 def test_operand_buffer(grid, width, rows):
-    parameters = {"GRID": grid, "DW": width, "DEPTH": 64 if grid == 4 else 256 if width > 1 else 1 << 20, "CHANNEL_R": rows, "USER_W": 1 if width == 1 else 3}
+    parameters = {
+        "GRID": grid,
+        "DW": width,
+        "DEPTH": 64 if grid == 4 else 256 if width > 1 else 1 << 20,
+        "CHANNEL_R": rows,
+        "USER_W": 1 if width == 1 else 3,
+    }
     run("operand_buffer", "gc_operand_buffer", parameters, sim="icarus" if grid == 4 else "verilator")
 
 
-@pytest.mark.parametrize("bad, text", [({"GRID": 5}, "GRID_must"), ({"GRID": 2, "CHANNEL_R": 1}, "GRID_must"), ({"CHANNEL_R": 3}, "CHANNEL_R_must"),
-                                       ({"CHANNEL_R": 16}, "CHANNEL_R_must"), ({"DEPTH": 100}, "DEPTH_must"), ({"DEPTH": 32}, "DEPTH_must"),
-                                       ({"DEPTH": 1 << 21}, "DEPTH_must"), ({"DW": 33}, "DW_must"), ({"DW": 0}, "DW_must")])
+@pytest.mark.parametrize(
+    "bad, text",
+    [
+        ({"GRID": 5}, "GRID_must"),
+        ({"GRID": 2, "CHANNEL_R": 1}, "GRID_must"),
+        ({"CHANNEL_R": 3}, "CHANNEL_R_must"),
+        ({"CHANNEL_R": 16}, "CHANNEL_R_must"),
+        ({"DEPTH": 100}, "DEPTH_must"),
+        ({"DEPTH": 32}, "DEPTH_must"),
+        ({"DEPTH": 1 << 21}, "DEPTH_must"),
+        ({"DW": 33}, "DW_must"),
+        ({"DW": 0}, "DW_must"),
+    ],
+)
 def test_refuses(bad, text):
     expect_elaboration_error("operand_buffer", "gc_operand_buffer", bad, text)

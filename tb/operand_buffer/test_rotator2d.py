@@ -15,11 +15,13 @@ async def squares_turn_two_cycles_later_and_bubbles_hold_them(dut):
     grid, width = parameter("GRID"), parameter("W")
     sign = 1 if parameter("INVERSE") else -1
     await start(dut, s_rot_y=0, s_rot_x=0, s_data=0)
-    expected = [None, None]     # of the next edges; None: what was there stays
+    expected = [None, None]  # of the next edges; None: what was there stays
     seen = None
     for k in range(100 + 2 * grid * grid):
         valid = k < 2 * grid * grid or random.random() < 0.6
-        rot_y, rot_x = divmod(k % (grid * grid), grid) if k < 2 * grid * grid else (random.randrange(grid), random.randrange(grid))
+        rot_y, rot_x = (
+            divmod(k % (grid * grid), grid) if k < 2 * grid * grid else (random.randrange(grid), random.randrange(grid))
+        )
         square = np.array([random.getrandbits(width) for _ in range(grid * grid)]).reshape(grid, grid)
         dut.s_valid.value, dut.s_rot_y.value, dut.s_rot_x.value = int(valid), rot_y, rot_x
         dut.s_data.value = pack(square, width)

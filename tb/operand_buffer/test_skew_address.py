@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rotations, masks and bank addresses against gradcore.skew, over the whole range of every field."""
+"""Rotations, masks and bank addresses against gradcore.machine.skew, over the whole range of every field."""
 
 import random
 from dataclasses import asdict
@@ -8,7 +8,7 @@ import cocotb
 import numpy as np
 import pytest
 
-from gradcore.skew import Access, channel_access, pixel_access, split_access
+from gradcore.machine.skew import Access, channel_access, pixel_access, split_access
 from tb.support.bench import cycles, start
 from tb.support.bits import unpack
 from tb.support.runner import parameter, run
@@ -28,14 +28,32 @@ def random_access(grid, width):
     fold_a = random.randint(0, log)
     fold_s = random.randint(0, fold_a)
     origin = [min(4095, some(12)) >> fold_a << fold_a for _ in range(2)]
-    size = [min(4095, max(0, random.choice([o + random.randint(-9, 17), some(12)]))) for o in origin]  # borders of the map in the block
-    return Access(some(width), *origin, some(16), fold_a, fold_s, some(width), some(width), *size,
-                  displacement(), displacement(), random.randrange(grid), random.randrange(grid))
+    size = [
+        min(4095, max(0, random.choice([o + random.randint(-9, 17), some(12)]))) for o in origin
+    ]  # borders of the map in the block
+    return Access(
+        some(width),
+        *origin,
+        some(16),
+        fold_a,
+        fold_s,
+        some(width),
+        some(width),
+        *size,
+        displacement(),
+        displacement(),
+        random.randrange(grid),
+        random.randrange(grid),
+    )
 
 
 def expected(grid, width, cols, a, kind, step, channels):
     """Rotations; masks of rows, columns and channels together; address of each bank."""
-    accesses = {"channel": lambda: channel_access(grid, cols, a, step, channels), "split": lambda: split_access(grid, cols, a), "pixel": lambda: pixel_access(grid, a)}
+    accesses = {
+        "channel": lambda: channel_access(grid, cols, a, step, channels),
+        "split": lambda: split_access(grid, cols, a),
+        "pixel": lambda: pixel_access(grid, a),
+    }
     bank_row, bank_col, address, valid = accesses[kind]()
     banks = np.zeros((grid, grid), int)
     banks[bank_row, bank_col] = address % (1 << width)
@@ -55,16 +73,29 @@ async def accesses_match_the_model(dut, bubbles):
             a = Access(**asdict(a) | dict(chan=a.chan // cols * cols))
         channels = random.choice([some(16), min(a.chan + random.randint(0, cols), 0xFFFF), max(0, a.chan - 1)])
         valid = random.random() >= bubbles
-        fields = asdict(a) | dict(dy=a.dy & 255, dx=a.dx & 255, valid=int(valid), channel=int(kind == "channel"), split=int(kind == "split"), step=step, channels=channels)
+        fields = asdict(a) | dict(
+            dy=a.dy & 255,
+            dx=a.dx & 255,
+            valid=int(valid),
+            channel=int(kind == "channel"),
+            split=int(kind == "split"),
+            step=step,
+            channels=channels,
+        )
         for name, value in fields.items():
             getattr(dut, f"s_{name}").value = value
         due = [expected(grid, width, cols, a, kind, step, channels) if valid else None] + due[:-1]
         await cycles(dut, 1)
         assert bool(dut.m_valid.value) == valid
         if due[0]:
-            rows, columns, chans = (unpack(bus.value, 1, len(bus), signed=False) for bus in (dut.m_row_mask, dut.m_col_mask, dut.m_chan_mask))
+            rows, columns, chans = (
+                unpack(bus.value, 1, len(bus), signed=False)
+                for bus in (dut.m_row_mask, dut.m_col_mask, dut.m_chan_mask)
+            )
             assert (int(dut.m_rot_y.value), int(dut.m_rot_x.value)) == due[0][0]
-            assert [bool(rows[i // grid] and columns[i % grid] and chans[i % cols]) for i in range(grid * grid)] == due[0][1]
+            assert [bool(rows[i // grid] and columns[i % grid] and chans[i % cols]) for i in range(grid * grid)] == due[
+                0
+            ][1]
         if due[3]:
             assert unpack(dut.m_bank_addr.value, width, grid * grid, signed=False) == due[3][2]
 

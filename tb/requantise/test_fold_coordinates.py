@@ -4,8 +4,7 @@ import random
 import cocotb
 import pytest
 
-from gradcore.fixed import even_bits, odd_bits
-
+from gradcore.numerics.random_numbers import even_bits, odd_bits
 from tb.support.bench import start
 from tb.support.bits import unpack
 from tb.support.folds import image_of_lane

@@ -5,8 +5,7 @@ import cocotb
 import numpy as np
 import pytest
 
-from gradcore.fixed import position_random
-
+from gradcore.numerics.random_numbers import position_random
 from tb.support.bench import cycles, reset, start
 from tb.support.bits import pack, unpack
 from tb.support.pipeline import flow

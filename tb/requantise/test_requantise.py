@@ -4,8 +4,7 @@ import random
 import cocotb
 import pytest
 
-from gradcore.fixed import requantize, round_shift
-
+from gradcore.numerics.fixed_point import requantize, round_shift
 from tb.support.bench import cycles, reset, start
 from tb.support.bits import pack, unpack
 from tb.support.pipeline import flow
@@ -17,8 +16,16 @@ LATENCY = 3
 def sums(lanes: int, acc_w: int, dw: int, shift: int) -> list[int]:
     """Sums around everything that can go wrong: range ends, zero, ties and the two ends of the result."""
     top, half, unit = 1 << (acc_w - 1), (1 << shift) >> 1, 1 << shift
-    near = [random.randrange(-1 << dw, 1 << dw) * unit + half, ((1 << (dw - 1)) - 1) * unit + half, -unit << (dw - 1),
-            -half, half, 0, -top, top - 1]
+    near = [
+        random.randrange(-1 << dw, 1 << dw) * unit + half,
+        ((1 << (dw - 1)) - 1) * unit + half,
+        -unit << (dw - 1),
+        -half,
+        half,
+        0,
+        -top,
+        top - 1,
+    ]
     values = []
     for _ in range(lanes):
         x = random.choice(near) + random.choice([-1, 0, 0, 1]) if random.random() < 0.7 else random.getrandbits(acc_w)

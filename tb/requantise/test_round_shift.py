@@ -5,7 +5,7 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 
-from gradcore.fixed import fits, requantize, round_shift
+from gradcore.numerics.fixed_point import fits, requantize, round_shift
 from tb.support.bench import cycles
 from tb.support.runner import expect_elaboration_error, parameter, run
 
@@ -21,7 +21,11 @@ async def any_width_matches_the_model(dut):
     for now in range(1500 + LATENCY):
         if now >= LATENCY:
             assert (dut.m_y.value.to_signed(), dut.m_over.value) == expected[now - LATENCY], f"word {now - LATENCY}"
-        shift, mode, rnd = random.randrange(shifts), random.randrange(4), random.choice([0, 65535, random.getrandbits(16)])
+        shift, mode, rnd = (
+            random.randrange(shifts),
+            random.randrange(4),
+            random.choice([0, 65535, random.getrandbits(16)]),
+        )
         near = random.choice([0, -1 << (out_w - 1), (1 << (out_w - 1)) - 1, random.randrange(-9, 9)])
         x = (near << shift) + random.choice([0, (1 << shift) >> 1, random.getrandbits(shift)]) + random.randrange(-1, 2)
         x = random.choice([x, x, random.getrandbits(in_w), -1 << (in_w - 1)]) & ((1 << in_w) - 1)
@@ -32,8 +36,10 @@ async def any_width_matches_the_model(dut):
         await cycles(dut, 1)
 
 
-@pytest.mark.parametrize("in_w, out_w, shift_w", [(48, 24, 6), (48, 16, 6), (41, 16, 5), (33, 8, 5), (32, 16, 4),
-                                                  (17, 17, 5), (12, 8, 4), (8, 8, 3)])
+@pytest.mark.parametrize(
+    "in_w, out_w, shift_w",
+    [(48, 24, 6), (48, 16, 6), (41, 16, 5), (33, 8, 5), (32, 16, 4), (17, 17, 5), (12, 8, 4), (8, 8, 3)],
+)
 def test_round_shift(in_w, out_w, shift_w):
     run("requantise", "gc_round_shift", {"IN_W": in_w, "OUT_W": out_w, "SHIFT_W": shift_w})
 

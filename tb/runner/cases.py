@@ -6,6 +6,7 @@ import random
 
 import cocotb
 import pytest
+
 from tb.support.bench import Sink, Source, start
 
 

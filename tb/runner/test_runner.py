@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from gradcore.sources import ROOT
+from gradcore.sim.sources import ROOT
 from tb.support.bits import pack, unpack
 from tb.support.runner import expect_elaboration_error, run
 
@@ -29,14 +29,17 @@ def test_passing_case_passes_and_failing_case_fails(sim):
     assert "told_to_fail" in goes_red(testcase="fails", sim=sim)
 
 
-@pytest.mark.parametrize("choice, text", [
-    ({"testcase": "raises"}, "raises"),
-    ({"testcase": ["passes", "fails"]}, "fails"),
-    ({"testcase": "no_such_case"}, ""),
-    ({"module": "tb.runner.no_such_module"}, ""),
-    ({"module": "tb.runner.empty"}, ""),
-    ({"module": "tb.runner.skipped"}, "ran: 0"),
-])
+@pytest.mark.parametrize(
+    "choice, text",
+    [
+        ({"testcase": "raises"}, "raises"),
+        ({"testcase": ["passes", "fails"]}, "fails"),
+        ({"testcase": "no_such_case"}, ""),
+        ({"module": "tb.runner.no_such_module"}, ""),
+        ({"module": "tb.runner.empty"}, ""),
+        ({"module": "tb.runner.skipped"}, "ran: 0"),
+    ],
+)
 def test_goes_red(choice, text):
     assert text in goes_red(**choice)
 

@@ -26,8 +26,8 @@ async def launch(dut, length):
 
 
 async def program(dut, opcodes, pause=0.3, stall=0.3, bad=None):
-    """Run a program whose instruction `bad` is malformed; returns its words, the (engine, instruction) pairs that were given out, and how many
-    words were taken."""
+    """Run a program whose instruction `bad` is malformed; returns its words, the (engine, instruction) pairs that were
+    given out, and how many words were taken."""
     given, taken, words = [], 0, [instruction(opcode) for opcode in opcodes]
     await launch(dut, len(words))
     for _ in range(100 * len(words) + 100):
@@ -64,7 +64,7 @@ async def programs_reach_their_queues_and_leave_nothing_behind(dut):
     for _ in range(60):
         opcodes = [random.randint(1, engines) for _ in range(random.randint(0, 12))]
         for extra in random.choices(([END], [], random.sample(unknown, min(1, len(unknown)))), k=random.randint(0, 2)):
-            opcodes[random.randint(0, len(opcodes)):0] = extra
+            opcodes[random.randint(0, len(opcodes)) : 0] = extra
         words, given, taken = await program(dut, opcodes, *random.choice([(0, 0), (0.5, 0), (0, 0.5), (0.3, 0.3)]))
         end = until(opcodes, END, *unknown)
         assert given == [(opcode - 1, word) for opcode, word in zip(opcodes[:end], words)]
@@ -115,7 +115,7 @@ async def a_full_queue_holds_all_that_stand_behind(dut):
     for opcode in range(1, engines + 1):
         own = 1 << (opcode - 1)
         dut.s_valid.value, dut.s_instruction.value = 1, instruction(opcode)
-        dut.m_ready.value = (1 << engines) - 1 - own       # all others have room
+        dut.m_ready.value = (1 << engines) - 1 - own  # all others have room
         for _ in range(3):
             await cycles(dut, 1)
             assert dut.s_ready.value == 0 and int(dut.m_valid.value) == own
@@ -145,6 +145,8 @@ def test_dispatch(width, engines):
     run("sequencer", "gc_dispatch", {"INSTR_W": width, "ENGINES": engines})
 
 
-@pytest.mark.parametrize("bad, reason", [({"ENGINES": 0}, "ENGINES_"), ({"ENGINES": 16}, "ENGINES_"), ({"INSTR_W": 3}, "INSTR_W_")])
+@pytest.mark.parametrize(
+    "bad, reason", [({"ENGINES": 0}, "ENGINES_"), ({"ENGINES": 16}, "ENGINES_"), ({"INSTR_W": 3}, "INSTR_W_")]
+)
 def test_refuses(bad, reason):
     expect_elaboration_error("sequencer", "gc_dispatch", bad, reason)

@@ -76,9 +76,9 @@ async def names_the_first_missing_producer(dut):
     for ready in range(producers):
         assert not await gate.cycle(word, (1 << ready) - 1)
     assert await gate.cycle(word, everything)
-    assert not await gate.cycle(instruction(0))                  # m_start; the engine is busy
+    assert not await gate.cycle(instruction(0))  # m_start; the engine is busy
     assert not await gate.cycle(instruction(0), 0, done=1)
-    assert await gate.cycle(instruction(0))                      # one cycle after s_done, without tokens
+    assert await gate.cycle(instruction(0))  # one cycle after s_done, without tokens
 
 
 @cocotb.test()
@@ -86,10 +86,10 @@ async def an_engine_that_ends_in_its_first_cycle(dut):
     gate = await begin(dut)
     for _ in range(4):
         assert await gate.cycle(instruction(0))
-        assert not await gate.cycle(instruction(0), 0, done=1)   # beside m_start
+        assert not await gate.cycle(instruction(0), 0, done=1)  # beside m_start
     await gate.cycle()
     await gate.cycle(done=1)
-    await gate.cycle(done=1)                                     # without effect: nothing runs
+    await gate.cycle(done=1)  # without effect: nothing runs
     await gate.cycle()
 
 

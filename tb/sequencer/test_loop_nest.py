@@ -30,7 +30,7 @@ async def walk(dut, counts, steps, pause=0.3):
     for index in itertools.islice(itertools.cycle(itertools.product(*ranges)), steps):
         first = [i == 0 for i in index]
         at_last = [i == r[-1] for i, r in zip(index, ranges)]
-        inner = [all(at_last[level + 1:]) for level in range(levels)]   # every loop inside is in its last iteration
+        inner = [all(at_last[level + 1 :]) for level in range(levels)]  # every loop inside is in its last iteration
         while True:
             step = random.random() >= pause
             dut.step.value = int(step)
@@ -119,11 +119,15 @@ async def start_begins_anew_in_mid_run_even_beside_a_step(dut):
         await walk(dut, counts, product(counts))
 
 
-@pytest.mark.parametrize("levels, width, late", [(1, 16, 0), (2, 3, 0), (4, 16, 1), (6, 5, 1), (7, 16, 0), (3, 1, 0), (3, 1, 1)])
+@pytest.mark.parametrize(
+    "levels, width, late", [(1, 16, 0), (2, 3, 0), (4, 16, 1), (6, 5, 1), (7, 16, 0), (3, 1, 0), (3, 1, 1)]
+)
 def test_loop_nest(levels, width, late):
     run("sequencer", "gc_loop_nest", {"LEVELS": levels, "W": width, "COUNT_LATE": late})
 
 
-@pytest.mark.parametrize("bad, reason", [({"LEVELS": 0}, "LEVELS_"), ({"W": 0}, "W_"), ({"COUNT_LATE": 2}, "COUNT_LATE_")])
+@pytest.mark.parametrize(
+    "bad, reason", [({"LEVELS": 0}, "LEVELS_"), ({"W": 0}, "W_"), ({"COUNT_LATE": 2}, "COUNT_LATE_")]
+)
 def test_refuses(bad, reason):
     expect_elaboration_error("sequencer", "gc_loop_nest", bad, reason)

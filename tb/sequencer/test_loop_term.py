@@ -18,7 +18,12 @@ async def adds_holds_and_returns_to_zero(dut):
         stride, count = random.choice([0, 1, (1 << width) - 1, random.getrandbits(width)]), 0
         dut.stride.value = stride
         for _ in range(random.randint(1, 12)):
-            begin, step, restart, advance = random.random() < 0.05, random.random() < 0.8, random.random() < 0.1, random.random() < 0.6
+            begin, step, restart, advance = (
+                random.random() < 0.05,
+                random.random() < 0.8,
+                random.random() < 0.1,
+                random.random() < 0.6,
+            )
             dut.start.value, dut.step.value, dut.restart.value, dut.advance.value = begin, step, restart, advance
             await cycles(dut, 1)
             count = 0 if begin or (step and restart) else count + (step and advance)

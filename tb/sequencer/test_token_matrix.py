@@ -31,7 +31,8 @@ class Tokens:
         dut.s_take.value = pack([(p, c) in take for c in range(self.consumers) for p in range(self.producers)], 1)
         await ReadOnly()
         assert int(dut.m_available.value) == pack(
-            [self.count[p, c] > 0 for c in range(self.consumers) for p in range(self.producers)], 1)
+            [self.count[p, c] > 0 for c in range(self.consumers) for p in range(self.producers)], 1
+        )
         assert bool(dut.sts_overflow.value) == self.overflow
         for pair in self.count:
             number = self.count[pair] + (pair in signal) - (pair in take)
@@ -41,8 +42,10 @@ class Tokens:
 
     def draw(self, add, take):
         """Random sets; only what is there is taken."""
-        return ({pair for pair in self.count if random.random() < add},
-                {pair for pair, number in self.count.items() if number and random.random() < take})
+        return (
+            {pair for pair in self.count if random.random() < add},
+            {pair for pair, number in self.count.items() if number and random.random() < take},
+        )
 
 
 async def begin(dut):
@@ -74,7 +77,7 @@ async def a_full_counter_keeps_its_tokens_and_says_so(dut):
     pair = random.choice(list(tokens.count))
     for _ in range(tokens.full):
         await tokens.cycle({pair})
-    await tokens.cycle({pair}, {pair})   # full, but one leaves
+    await tokens.cycle({pair}, {pair})  # full, but one leaves
     await tokens.cycle()
     assert not tokens.overflow
     await tokens.cycle({pair})
@@ -104,6 +107,8 @@ def test_token_matrix(producers, consumers, width):
     run("sequencer", "gc_token_matrix", {"PRODUCERS": producers, "CONSUMERS": consumers, "W": width})
 
 
-@pytest.mark.parametrize("bad, reason", [({"PRODUCERS": 0}, "PRODUCERS_"), ({"CONSUMERS": 0}, "PRODUCERS_"), ({"W": 0}, "W_")])
+@pytest.mark.parametrize(
+    "bad, reason", [({"PRODUCERS": 0}, "PRODUCERS_"), ({"CONSUMERS": 0}, "PRODUCERS_"), ({"W": 0}, "W_")]
+)
 def test_refuses(bad, reason):
     expect_elaboration_error("sequencer", "gc_token_matrix", bad, reason)

@@ -6,7 +6,8 @@ import random
 
 import numpy as np
 
-from gradcore.fixed import even_bits, odd_bits, position_random, requantize
+from gradcore.numerics.fixed_point import requantize
+from gradcore.numerics.random_numbers import even_bits, odd_bits, position_random
 from tb.dma.memory import addresses, transfer
 from tb.drain import test_drain
 from tb.loss import test_loss
@@ -19,17 +20,20 @@ from tb.upsample import test_upsample
 from . import step
 from .lists import List, drawn_from, place
 
-FILES = {"step": (step.PLACE, step.text)}     # name: file and function that gives what it has to hold
+FILES = {"step": (step.PLACE, step.text)}  # name: file and function that gives what it has to hold
 
 
 def bench(**parameters):
     """Register a function that fills the list of the core of its name."""
+
     def register(function):
         def text() -> str:
             with drawn_from(parameters):
                 return function().text
+
         FILES[function.__name__] = place(function.__name__), text
         return function
+
     return register
 
 
@@ -90,15 +94,29 @@ def mac_array():
 @bench(GRID=4, DW=8, DEPTH=128, CHANNEL_R=2, USER_W=3)
 def operand_buffer():
     """A tensor written in blocks, then read in every way while another is written."""
-    access = dict(addr=7, y0=12, x0=12, dy=8, dx=8, chan=16, stride_y=7, stride_x=7, fold_a=2, fold_s=2,
-                  rot_y=3, rot_x=3, height=12, width=12)
+    access = dict(
+        addr=7,
+        y0=12,
+        x0=12,
+        dy=8,
+        dx=8,
+        chan=16,
+        stride_y=7,
+        stride_x=7,
+        fold_a=2,
+        fold_s=2,
+        rot_y=3,
+        rot_x=3,
+        height=12,
+        width=12,
+    )
     assert list(access) == test_operand_buffer.PORTS
     sent = {"wr": 1} | {f"wr_{k}": w for k, w in (access | dict(enable=16, data=128)).items()}
     more = dict(channel=1, split=1, step=3, channels=16, user=3)
     sent |= {"rd": 1} | {f"rd_{k}": w for k, w in (access | more).items()}
     found = List(sent, dict(user=3, data=128))
     tensors = []
-    while len(tensors) < 2:     # of several blocks and channels, so that every address and rotation matters
+    while len(tensors) < 2:  # of several blocks and channels, so that every address and rotation matters
         tensor = test_operand_buffer.Tensor(4, len(tensors), 64 * len(tensors), 64)
         if min(tensor.bh, tensor.bw, tensor.c) > 2:
             tensors.append(tensor)
@@ -145,10 +163,10 @@ def gradient_buffer():
     sent, rows = dict(row=1, addr=4, first=1, acc=lanes * bits, rd=1, rd_addr=4), {}
     found = List(sent, dict(overflow=1, data=cols * bits))
     overflow, half = 0, 1 << (bits - 1)
-    for step in range(60):
-        addr = step % 5
-        first = step < 5 or step % 7 == 0
-        acc = numbers(bits if step > 40 else 16, lanes)
+    for turn in range(60):
+        addr = turn % 5
+        first = turn < 5 or turn % 7 == 0
+        acc = numbers(bits if turn > 40 else 16, lanes)
         exact = np.array(acc).reshape(2, cols).sum(0) + (0 if first else rows[addr])
         overflow |= int((exact < -half).any() or (exact >= half).any())
         rows[addr] = (exact + half) % (2 * half) - half
@@ -200,8 +218,29 @@ def loss():
 @bench(GRID=4, ACC_W=32, DW=12, USER_W=4, GATE_LATENCY=3)
 def drain():
     """Words of every kind; lanes that are not enabled are masked. LOSS at the end."""
-    found = List(dict(look=1, acc=512, rnd=256, shift=6, mode=2, relu=1, pool=1, fold=2, scale=1, loss=2, delta=1, t_pos=12, t_neg=12, loss_shift=5,
-                      img_enable=16, lane_valid=16, gate=16, user=4), dict(user=4, enable=16, gate=16, data=192))
+    found = List(
+        dict(
+            look=1,
+            acc=512,
+            rnd=256,
+            shift=6,
+            mode=2,
+            relu=1,
+            pool=1,
+            fold=2,
+            scale=1,
+            loss=2,
+            delta=1,
+            t_pos=12,
+            t_neg=12,
+            loss_shift=5,
+            img_enable=16,
+            lane_valid=16,
+            gate=16,
+            user=4,
+        ),
+        dict(user=4, enable=16, gate=16, data=192),
+    )
     total = 0
     for _ in range(40):
         payload, result = test_drain.word()

@@ -4,13 +4,13 @@ reference trainer, LOSS and every weight, bias and momentum word."""
 
 import numpy as np
 
-from gradcore import registers as reg
-from gradcore.compiler import compile_network
-from gradcore.config import EngineConfig
-from gradcore.fixed import iteration_seed
-from gradcore.network import Conv, Dense, Network
-from gradcore.reference import ReferenceTrainer
-from gradcore.sources import ROOT
+from gradcore.compiler.compile import compile_network
+from gradcore.isa import registers as reg
+from gradcore.isa.config import EngineConfig
+from gradcore.network.description import Conv, Dense, Network
+from gradcore.numerics.random_numbers import iteration_seed
+from gradcore.reference.trainer import ReferenceTrainer
+from gradcore.sim.sources import ROOT
 
 # As the parameters of the engine in rtl/{engine,axi,avalon}/sim and the memory of gc_step_player.
 ENGINE = EngineConfig(grid=4, cols=4, mem_bytes=8, act_depth=64, wgt_depth=64, grad_depth=64, gate_depth=64)
@@ -20,7 +20,7 @@ LAYERS = (Conv(3, (3, 3), (1, 1), pool=2), Dense(2))
 NETWORK = Network("step", (1, 4, 4), LAYERS, loss="square_hinge", learning_rate=0.05, minibatch=4)
 PLACE = ROOT / "tb" / "step" / "gc_step.hex"
 PAGE = 4096
-BEAT, WRITE, WAIT, CHECK, WORD = range(1, 6)     # commands of gc_step_player: the digit that a line begins with
+BEAT, WRITE, WAIT, CHECK, WORD = range(1, 6)  # commands of gc_step_player: the digit that a line begins with
 UNKNOWN_OPCODE = 15
 
 
@@ -34,7 +34,7 @@ def text() -> str:
     bad[0] = UNKNOWN_OPCODE
     data = compiled.pack_images(x), compiled.pack_targets(labels), bad
     contents = compiled.initial_image(trainer.weights()), compiled.train.binary, *data
-    for data in contents:       # each from its own page on: windows end there
+    for data in contents:  # each from its own page on: windows end there
         places.append(free)
         memory[free : free + data.size] = data
         free += -(-data.size // PAGE) * PAGE if data is contents[0] else -(-data.size // 128) * 128

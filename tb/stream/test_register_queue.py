@@ -16,14 +16,18 @@ async def first_in_first_out_with_room_and_valid_in_every_cycle(dut):
     inside = deque()
     for step in range(600):
         if step == 300:
-            dut.s_push.value, dut.s_pop.value = 1, 1    # a reset comes first
+            dut.s_push.value, dut.s_pop.value = 1, 1  # a reset comes first
             await reset(dut)
             inside.clear()
         assert (dut.m_room.value, dut.m_valid.value) == (len(inside) < depth, bool(inside))
         if inside:
             assert int(dut.m_data.value) == inside[0]
         filling = random.random() < (0.8 if step // 40 % 2 else 0.2)
-        push, pop, word = filling and len(inside) < depth, random.random() < 0.5 and bool(inside), random.getrandbits(width)
+        push, pop, word = (
+            filling and len(inside) < depth,
+            random.random() < 0.5 and bool(inside),
+            random.getrandbits(width),
+        )
         dut.s_push.value, dut.s_pop.value, dut.s_data.value = int(push), int(pop), word
         if push:
             inside.append(word)

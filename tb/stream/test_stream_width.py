@@ -21,7 +21,8 @@ async def frames_pass_whole(dut, pauses):
     if hasattr(dut, "m_words"):
         sink = Sink(dut, "m_", ["data", "words", "last"], stall)
         await Source(dut, "s_", pause).send(
-            [{"data": w, "last": int(i == len(f) - 1)} for f in frames for i, w in enumerate(f)])
+            [{"data": w, "last": int(i == len(f) - 1)} for f in frames for i, w in enumerate(f)]
+        )
         beats = await sink.receive(sum(-(-len(f) // ratio) for f in frames))
         got, frame = [], []
         for beat in beats:
@@ -33,7 +34,9 @@ async def frames_pass_whole(dut, pauses):
                 frame = []
         assert got == frames
     else:
-        beats = [{"data": pack((f + [0] * ratio)[i:i + ratio], width)} for f in frames for i in range(0, len(f), ratio)]
+        beats = [
+            {"data": pack((f + [0] * ratio)[i : i + ratio], width)} for f in frames for i in range(0, len(f), ratio)
+        ]
         cocotb.start_soon(Source(dut, "s_", pause).send(beats))
         got = []
         for frame in frames:

@@ -5,7 +5,7 @@ import random
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import ReadOnly, RisingEdge, FallingEdge
+from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge
 
 PAUSES = [(0.0, 0.0), (0.5, 0.0), (0.0, 0.5), (0.4, 0.4)]  # (source pauses, sink stalls)
 

@@ -14,29 +14,34 @@ from collections import Counter
 
 import numpy as np
 
-from gradcore import registers as reg
-from gradcore.control import EngineError, EngineHung, EngineReset, EngineTimeout
-from gradcore.driver import Device
-from gradcore.integrity import IntegrityError
-from gradcore.network import Conv, Dense, Network
-from gradcore.recovery import Trainer
-from gradcore.reference import STATE, ReferenceTrainer, initial_weights
+from gradcore.host.control import EngineError, EngineHung, EngineReset, EngineTimeout
+from gradcore.host.device import Device
+from gradcore.host.integrity import IntegrityError
+from gradcore.host.recovery import Trainer
+from gradcore.isa import registers as reg
+from gradcore.network.description import Conv, Dense, Network
+from gradcore.reference.trainer import STATE, ReferenceTrainer, initial_weights
 from gradcore.sim.backend import IRQ, Memory, SimBackend
 from gradcore.sim.build import build_engine
 from tb.support.sim import ENGINES
 
 NETWORK = Network("faults", (2, 5, 5), (Conv(4, 3, 1, pool=2), Dense(3)), minibatch=3, learning_rate=0.02)
-SIZE = 1 << 18          # bytes of DRAM
-WATCHDOG = 1500         # cycles, more than any answer takes
-LATE = 0.03             # seconds of 100 000 cycles for which the driver waits for late answers
-FRESH = 60              # minibatches after which training begins anew, lest the weights saturate
-RACE = 200              # cycles: what comes later than so many before the end may come too late
-FEWER = 4               # bursts by which one run of a program may have fewer than another
-FAR = 1 << 40           # more bursts than any program has
+SIZE = 1 << 18  # bytes of DRAM
+WATCHDOG = 1500  # cycles, more than any answer takes
+LATE = 0.03  # seconds of 100 000 cycles for which the driver waits for late answers
+FRESH = 60  # minibatches after which training begins anew, lest the weights saturate
+RACE = 200  # cycles: what comes later than so many before the end may come too late
+FEWER = 4  # bursts by which one run of a program may have fewer than another
+FAR = 1 << 40  # more bursts than any program has
 CLASSES = ("slverr", "decerr", "silent", "timeout", "stop", "reset", "writes", "program")
-ENDS = {1, 2, 3, 4, 5, 7, 8, 9, 10}             # codes with which a corrupted program may end
-LOCKED = (*(base + part for base in (reg.PROG_BASE, *reg.BASE) for part in (0, 4)), reg.SEED, reg.PROG_LENGTH,
-          reg.WATCHDOG, *range(reg.WINDOW, reg.WINDOW + 4 * reg.WINDOW_BYTES, 4))
+ENDS = {1, 2, 3, 4, 5, 7, 8, 9, 10}  # codes with which a corrupted program may end
+LOCKED = (
+    *(base + part for base in (reg.PROG_BASE, *reg.BASE) for part in (0, 4)),
+    reg.SEED,
+    reg.PROG_LENGTH,
+    reg.WATCHDOG,
+    *range(reg.WINDOW, reg.WINDOW + 4 * reg.WINDOW_BYTES, 4),
+)
 
 
 class Wrong(Exception):
@@ -50,7 +55,7 @@ class Injector(SimBackend):
 
     def __init__(self, name: str, memory: Memory):
         self.plan = self.at_start = self.late = None
-        self.end = 0        # cycle of the last interrupt
+        self.end = 0  # cycle of the last interrupt
         super().__init__(build_engine(ENGINES[name], backend=name)[0], memory)
 
     def write32(self, address, value):
@@ -96,8 +101,17 @@ class Campaign:
         self.name, self.seed, self.tally, self.iteration, self.events, self.said = name, seed, Counter(), 0, [], []
         rng = random.Random(f"{seed} {name}")
         stall = rng.choice([0, 0.2]) if name == "sim" else 0.2
-        self.backend = Injector(name, Memory(SIZE, ENGINES[name].mem_bytes, latency=rng.randint(1, 40), stall=stall,
-                                             seed=rng.randrange(1 << 30), jitter=int(100 * stall)))
+        self.backend = Injector(
+            name,
+            Memory(
+                SIZE,
+                ENGINES[name].mem_bytes,
+                latency=rng.randint(1, 40),
+                stall=stall,
+                seed=rng.randrange(1 << 30),
+                jitter=int(100 * stall),
+            ),
+        )
         self.device = Device(self.backend, NETWORK, ENGINES[name], seed, watchdog=WATCHDOG, say=self.said.append)
         self.device.late = LATE
         self.trainer, self.reference = Trainer(self.device, say=self._event), ReferenceTrainer(NETWORK, seed)
@@ -189,7 +203,7 @@ class Campaign:
         self.backend.fault(kind, rng.randrange(self.bursts[kind]), response)
 
         def judge():
-            if self.backend.until_fault(kind):      # fewer bursts this time
+            if self.backend.until_fault(kind):  # fewer bursts this time
                 self.backend.revive()
                 self._untold()
                 return False
@@ -241,7 +255,7 @@ class Campaign:
                     raise Wrong("no time-out")
                 return False
             self._told(EngineTimeout)
-            if self.events[0].error.code not in (6, None):      # None: the program ended before the stop
+            if self.events[0].error.code not in (6, None):  # None: the program ended before the stop
                 raise Wrong(f"code {self.events[0].error.code}")
             return True
 
@@ -301,7 +315,7 @@ class Campaign:
             if not found:
                 return False
             changed, status = found[0]
-            if not status & reg.BUSY:       # the program ended in between; the driver sets WATCHDOG only after a reset
+            if not status & reg.BUSY:  # the program ended in between; the driver sets WATCHDOG only after a reset
                 self.backend.write32(reg.WATCHDOG, WATCHDOG)
                 return False
             if changed or not status & reg.LOCKED_WRITE:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A tiny network trained through a bus front of the engine: the same whatever the bus.
 
-A test gives a `Front`: coroutines read(offset) and write(offset, value) for the registers, `memory` with read(address, size) and
-write(address, bytes), the interrupt pin. A whole training is simulated with Verilator, for its speed.
+A test gives a `Front`: coroutines read(offset) and write(offset, value) for the registers, `memory` with read(address,
+size) and write(address, bytes), the interrupt pin. A whole training is simulated with Verilator, for its speed.
 """
 
 import random
@@ -12,20 +12,42 @@ from typing import Any
 import numpy as np
 from cocotb.triggers import RisingEdge, with_timeout
 
-from gradcore import registers as reg
-from gradcore.compiler import compile_network
-from gradcore.config import EngineConfig
-from gradcore.fixed import iteration_seed
-from gradcore.network import Conv, Dense, Network
-from gradcore.reference import ReferenceTrainer
+from gradcore.compiler.compile import compile_network
+from gradcore.isa import registers as reg
+from gradcore.isa.config import EngineConfig
+from gradcore.network.description import Conv, Dense, Network
+from gradcore.numerics.random_numbers import iteration_seed
+from gradcore.reference.trainer import ReferenceTrainer
 
 CONFIG = EngineConfig(grid=4, cols=4, mem_bytes=16, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=256)
 NETWORK = Network("tiny", (2, 5, 5), (Conv(5, (3, 3), (1, 1), pool=2), Dense(3)), minibatch=3)
 PROGRAM, IMAGES, TARGETS, SIZE = 0x8000, 0x10000, 0x14000, 1 << 17
-PARAMETERS = {"GRID": 4, "COLS": 4, "MEM_W": 128, "ADDR_W": 32, "ACT_DEPTH": 256, "WGT_DEPTH": 256, "GRAD_DEPTH": 256, "GATE_DEPTH": 256}
+PARAMETERS = {
+    "GRID": 4,
+    "COLS": 4,
+    "MEM_W": 128,
+    "ADDR_W": 32,
+    "ACT_DEPTH": 256,
+    "WGT_DEPTH": 256,
+    "GRAD_DEPTH": 256,
+    "GATE_DEPTH": 256,
+}
 
-SMALLEST = {"GRID": 4, "COLS": 4, "DW": 8, "ACC_W": 24, "MEM_W": 64, "ADDR_W": 32, "ACT_DEPTH": 64, "WGT_DEPTH": 16, "GRAD_DEPTH": 16, "GATE_DEPTH": 64}
-SCRUB = max(depth for name, depth in SMALLEST.items() if name.endswith("_DEPTH")) + 16      # cycles before its first program, at most
+SMALLEST = {
+    "GRID": 4,
+    "COLS": 4,
+    "DW": 8,
+    "ACC_W": 24,
+    "MEM_W": 64,
+    "ADDR_W": 32,
+    "ACT_DEPTH": 64,
+    "WGT_DEPTH": 16,
+    "GRAD_DEPTH": 16,
+    "GATE_DEPTH": 64,
+}
+SCRUB = (
+    max(depth for name, depth in SMALLEST.items() if name.endswith("_DEPTH")) + 16
+)  # cycles before its first program, at most
 
 
 def program_registers():
@@ -42,18 +64,29 @@ class Front:
 
     async def identify(self):
         assert await self.read(reg.ID) == reg.ID_VALUE
-        assert tuple([await self.read(offset) for offset in (reg.CONFIG, reg.CONFIG2, reg.CONFIG3)]) == CONFIG.config_registers
+        assert (
+            tuple([await self.read(offset) for offset in (reg.CONFIG, reg.CONFIG2, reg.CONFIG3)])
+            == CONFIG.config_registers
+        )
 
     async def prepare(self):
         """Weights, program and a random minibatch into the memory, everything but the start into the registers."""
         self.compiled, self.trainer = compile_network(NETWORK, CONFIG), ReferenceTrainer(NETWORK, 1)
         rng = np.random.default_rng(random.getrandbits(32))
         self.x, self.labels = rng.integers(-4096, 4096, (3, *NETWORK.shape)), rng.integers(0, 3, 3)
-        for address, data in ((0, self.compiled.initial_image(self.trainer.weights())), (PROGRAM, self.compiled.train.binary),
-                              (IMAGES, self.compiled.pack_images(self.x)), (TARGETS, self.compiled.pack_targets(self.labels))):
+        for address, data in (
+            (0, self.compiled.initial_image(self.trainer.weights())),
+            (PROGRAM, self.compiled.train.binary),
+            (IMAGES, self.compiled.pack_images(self.x)),
+            (TARGETS, self.compiled.pack_targets(self.labels)),
+        ):
             self.memory.write(address, data.tobytes())
-        values = {reg.PROG_BASE: PROGRAM, reg.PROG_LENGTH: len(self.compiled.train.instructions), reg.SEED: iteration_seed(1, 0),
-                  reg.IRQ_ENABLE: reg.IRQ_DONE | reg.IRQ_FAILED}
+        values = {
+            reg.PROG_BASE: PROGRAM,
+            reg.PROG_LENGTH: len(self.compiled.train.instructions),
+            reg.SEED: iteration_seed(1, 0),
+            reg.IRQ_ENABLE: reg.IRQ_DONE | reg.IRQ_FAILED,
+        }
         values |= dict(zip(reg.BASE, (0, IMAGES, TARGETS, 0))) | {base + 4: 0 for base in (*reg.BASE, reg.PROG_BASE)}
         values |= reg.window(0, 0, PROGRAM, reg.READ | reg.WRITE) | reg.window(1, PROGRAM, SIZE, reg.READ)
         for offset, value in values.items():
@@ -82,7 +115,8 @@ class Front:
         assert error & 0xFF == code and error >> 8 < len(self.compiled.train.instructions) and reg.ERRORS[code]
 
     async def byte_writes(self, write):
-        """Writes with any strobes, by write(offset, value, strobes), change the bytes that they name; those of a width converter, too."""
+        """Writes with any strobes, by write(offset, value, strobes), change the bytes that they name; those of a width
+        converter, too."""
         kept = {reg.SEED: 0x12345678, reg.WATCHDOG: 0, reg.BASE[2]: 0xCAFEF00D, reg.WINDOW + 8: 0x7654F000}
         for offset, value in kept.items():
             await self.write(offset, value)
@@ -95,7 +129,7 @@ class Front:
             assert await self.read(offset) == kept[offset]
         # A 64-bit bus writes CTRL or STATUS, IRQ_STATUS or WATCHDOG: the other half comes without strobes.
         await self.write(reg.IRQ_ENABLE, reg.IRQ_DONE | reg.IRQ_FAILED)
-        await self.write(reg.PROG_LENGTH, 1)        # outside the windows: the program ends with an error
+        await self.write(reg.PROG_LENGTH, 1)  # outside the windows: the program ends with an error
         for strobes in (0, 14, 1):
             await write(reg.CTRL, reg.START, strobes)
             await write(reg.STATUS, 0xFFFFFFFF, 0)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random programs for the compiled engine and what must become of them.
 
-A case (memory, program, windows, BASE registers) follows from the engine, the seed and its number alone. Three kinds: *valid* (compiled
-training programs of tiny networks, random transfers; every defined byte of the DRAM is known from the instruction-level model), *mutated* (some bits, fields,
-instructions, tokens, windows of a valid one changed), *garbage*. One of eight of them meets a fault (fuzz_faults). `verdict` says from the documents, not from the RTL, whether a program completes or
-which (error, instruction) may end it. `Fuzzer.run` runs one case and compares.
+A case (memory, program, windows, BASE registers) follows from the engine, the seed and its number alone. Three kinds:
+*valid* (compiled training programs of tiny networks, random transfers; every defined byte of the DRAM is known from the
+instruction-level model), *mutated* (some bits, fields, instructions, tokens, windows of a valid one changed),
+*garbage*. One of eight of them meets a fault (fuzz_faults). `verdict` says from the documents, not from the RTL,
+whether a program completes or which (error, instruction) may end it. `Fuzzer.run` runs one case and compares.
 """
 
 import random
@@ -14,26 +15,32 @@ from functools import lru_cache
 
 import numpy as np
 
-from gradcore import isa
-from gradcore import registers as reg
-from gradcore.config import EngineConfig
-from gradcore.driver import Device, MachineBackend
-from gradcore.isa import ENGINE, Instruction, Opcode
-from gradcore.machine import Machine
+from gradcore.host.device import Device, MachineBackend
+from gradcore.isa import instruction as isa
+from gradcore.isa import registers as reg
+from gradcore.isa.config import EngineConfig
+from gradcore.isa.instruction import ENGINE, Instruction, Opcode
+from gradcore.machine.machine import Machine
 from gradcore.sim.backend import Memory, MemoryRuleBroken, SimBackend
 from gradcore.sim.build import build_engine
-from gradcore.sources import ROOT
-from tb.compiler.networks import fitting_network
+from gradcore.sim.sources import ROOT
+from tb.model.compiler.networks import fitting_network
 from tb.support import fuzz_faults
 from tb.support.fuzz_faults import Wrong
 
 ENGINES = {
     "small": EngineConfig(grid=4, cols=4, mem_bytes=16, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=512),
-    "narrow": EngineConfig(grid=4, cols=8, data_width=11, mem_bytes=64, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=512),
+    "narrow": EngineConfig(
+        grid=4, cols=8, data_width=11, mem_bytes=64, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=512
+    ),
     "default": EngineConfig(),
 }
 SIZE, PAGE = 1 << 18, 4096
-NETWORKS, LONG, PREFETCH = 100, 100_000, 160     # networks of a seed; cycles above which a program is stopped; beats read ahead, at most
+NETWORKS, LONG, PREFETCH = (
+    100,
+    100_000,
+    160,
+)  # networks of a seed; cycles above which a program is stopped; beats read ahead, at most
 MALFORMED, DEADLOCK, STOPPED, READ, WRITE = 3, 4, 6, 7, 8
 READS, WRITES = (Opcode.LOAD, Opcode.LOADW, Opcode.UPDATE), (Opcode.STORE, Opcode.UPDATE)
 ADDRESS = (1 << 48) - 1
@@ -42,16 +49,16 @@ ADDRESS = (1 << 48) - 1
 @dataclass
 class Case:
     kind: str
-    image: np.ndarray           # the DRAM before
-    program: int                # address
-    words: list                 # instructions as bytes, as many as PROG_LENGTH says
+    image: np.ndarray  # the DRAM before
+    program: int  # address
+    words: list  # instructions as bytes, as many as PROG_LENGTH says
     bases: tuple
-    windows: list               # (first address, end, rights)
+    windows: list  # (first address, end, rights)
     seed: int = 0
-    serial: bool = False        # one instruction after the other
-    exact: bool = True          # the model's result is the only one
+    serial: bool = False  # one instruction after the other
+    exact: bool = True  # the model's result is the only one
     notes: list = field(default_factory=list)
-    network: int = 0            # of a network's training program its number, else 0
+    network: int = 0  # of a network's training program its number, else 0
 
     @property
     def rights(self) -> np.ndarray:
@@ -84,7 +91,10 @@ def pages_of(start: int, instr, beat: int):
     done = 0
     for k2 in range(instr.fields.get("n2", 1)):
         for k1 in range(instr.fields.get("n1", 1)):
-            at, left = start + k2 * instr.fields.get("stride2", 0) + k1 * instr.fields.get("stride1", 0), instr["run_beats"]
+            at, left = (
+                start + k2 * instr.fields.get("stride2", 0) + k1 * instr.fields.get("stride1", 0),
+                instr["run_beats"],
+            )
             while left:
                 at &= ADDRESS
                 part = min(left, (PAGE - at % PAGE) // beat)
@@ -94,12 +104,13 @@ def pages_of(start: int, instr, beat: int):
 
 @dataclass
 class Fate:
-    """What an instruction does once it starts: errors that may end it (none: it completes), cycles at most, beats it may write."""
+    """What an instruction does once it starts: errors that may end it (none: it completes), cycles at most, beats it
+    may write."""
 
     codes: set
     cycles: int
     spans: list = field(default_factory=list)
-    rests: list = field(default_factory=list)       # behind the last word of the last beat that is written: anything
+    rests: list = field(default_factory=list)  # behind the last word of the last beat that is written: anything
 
 
 def fate(instr, case: Case, config: EngineConfig, rights) -> Fate:
@@ -116,10 +127,10 @@ def fate(instr, case: Case, config: EngineConfig, rights) -> Fate:
     agree = words == loops and beats == -(-words * size // beat)
     addresses = [f["addr"], f["momentum_addr"]] if instr.opcode == Opcode.UPDATE and f["momentum"] else [f["addr"]]
     codes, spans, rests = set() if agree else {MALFORMED}, [], []
-    needed = -(-min(words, loops) * size // beat)       # beats until the lengths are seen to differ, at most
+    needed = -(-min(words, loops) * size // beat)  # beats until the lengths are seen to differ, at most
     for number, address in enumerate(addresses):
         end = 0
-        held = number == 0 and f.get("resident", 0)     # comes from the weight buffer
+        held = number == 0 and f.get("resident", 0)  # comes from the weight buffer
         stop = {READ: instr.opcode not in READS or bool(held), WRITE: instr.opcode not in WRITES}
         for count, (before, page, at, part) in enumerate(pages_of(case.bases[f["base_sel"]] + address, instr, beat)):
             allowed = rights[page] if page < len(rights) else 0
@@ -129,29 +140,39 @@ def fate(instr, case: Case, config: EngineConfig, rights) -> Fate:
                     if agree or before < needed + PREFETCH:
                         codes.add(code)
                     if code == READ and instr.opcode != Opcode.UPDATE and before < min(needed, beats):
-                        codes.discard(MALFORMED)        # the words never come
+                        codes.discard(MALFORMED)  # the words never come
             if not stop[WRITE]:
                 spans.append((at, end := at + part * beat))
             if all(stop.values()) or count > 3000 or (not agree and before > needed + PREFETCH):
                 break
         rests.append((end - -words * size % beat, end))
     moved = min(beats, needed + PREFETCH) * len(addresses)
-    return Fate(codes, 600 + 24 * moved + 16 * min(words, loops) * (4 if f.get("upsample") else 1) + 140 * min(moved, 8 + f.get("n1", 1) * f.get("n2", 1) + moved // 8), spans, rests)
+    return Fate(
+        codes,
+        600
+        + 24 * moved
+        + 16 * min(words, loops) * (4 if f.get("upsample") else 1)
+        + 140 * min(moved, 8 + f.get("n1", 1) * f.get("n2", 1) + moved // 8),
+        spans,
+        rests,
+    )
 
 
 @dataclass
 class Verdict:
-    errors: set                 # (code, index or None for any) that may end it; empty: it completes
-    cycles: int                 # at most
-    spans: list                 # bytes that it may write
-    rests: list                 # those of them that hold anything
-    own: bool = False           # it may write over itself: every error is allowed
+    errors: set  # (code, index or None for any) that may end it; empty: it completes
+    cycles: int  # at most
+    spans: list  # bytes that it may write
+    rests: list  # those of them that hold anything
+    own: bool = False  # it may write over itself: every error is allowed
 
 
 def verdict(case: Case, config: EngineConfig) -> Verdict:
     rights, length = case.rights, len(case.words)
     items = [parsed(word, config) for word in case.words]
-    scrub = max(config.act_depth, config.wgt_depth, config.grad_depth, config.gate_depth)      # it may come before the program
+    scrub = max(
+        config.act_depth, config.wgt_depth, config.grad_depth, config.gate_depth
+    )  # it may come before the program
     errors, cycles, spans, rests = set(), 2000 + scrub, [], []
     tokens = np.zeros((6, 5), int)
     queues, stuck, at, ended = [[] for _ in range(5)], [False] * 5, 0, False
@@ -197,7 +218,9 @@ def verdict(case: Case, config: EngineConfig) -> Verdict:
         if not moved:
             break
     waiting = [queue[0] for queue in queues if queue]
-    if lost < length and (ended or lost <= at + PREFETCH * config.mem_bytes // isa.BYTES + 2):    # behind END everything is read
+    if lost < length and (
+        ended or lost <= at + PREFETCH * config.mem_bytes // isa.BYTES + 2
+    ):  # behind END everything is read
         errors |= {(READ, index) for index in range(min(at, lost) + 1)}
     elif at == length and not ended:
         errors.add((2, length))
@@ -211,10 +234,13 @@ def verdict(case: Case, config: EngineConfig) -> Verdict:
 
 
 def random_windows(rng, needs) -> list:
-    """Windows that give each (first, end, rights) what it needs: one each, some larger, in random order, with others that overlap them."""
+    """Windows that give each (first, end, rights) what it needs: one each, some larger, in random order, with others
+    that overlap them."""
     windows = []
     for first, end, rights in needs:
-        windows.append((max(0, first - PAGE * rng.choice([0, 0, 1])), min(SIZE, end + PAGE * rng.choice([0, 0, 1])), rights))
+        windows.append(
+            (max(0, first - PAGE * rng.choice([0, 0, 1])), min(SIZE, end + PAGE * rng.choice([0, 0, 1])), rights)
+        )
     while len(windows) < 4 and rng.random() < 0.6:
         first = PAGE * rng.randrange(SIZE // PAGE)
         windows.append((first, min(SIZE, first + PAGE * rng.randrange(4)), rng.randrange(4)))
@@ -224,7 +250,13 @@ def random_windows(rng, needs) -> list:
 
 def serial(instructions) -> list:
     """The same instructions one after the other: each waits for the one before."""
-    result = [Instruction(instr.opcode, {name: value for name, value in instr.fields.items() if name not in ("wait", "signal", "signal_read")}) for instr in instructions]
+    result = [
+        Instruction(
+            instr.opcode,
+            {name: value for name, value in instr.fields.items() if name not in ("wait", "signal", "signal_read")},
+        )
+        for instr in instructions
+    ]
     for before, after in zip(result, result[1:]):
         if after.opcode != Opcode.END:
             before["signal"] = 1 << ENGINE[after.opcode]
@@ -249,20 +281,30 @@ def network_case(config: EngineConfig, seed: int) -> Case:
     compiled, limit = device.compiled, 1 << config.data_width - 3
     x = rng.integers(-limit, limit, (network.minibatch, *network.shape))
     device.backend.mem_write(device._images, compiled.pack_images(x))
-    device.backend.mem_write(device._targets, compiled.pack_targets(rng.integers(0, network.classes, network.minibatch)))
+    device.backend.mem_write(
+        device._targets, compiled.pack_targets(rng.integers(0, network.classes, network.minibatch))
+    )
     address, program = device._programs[compiled.images, "train"]
     split = device._base + device._room
-    return Case("valid", device.backend.dram[:SIZE].copy(), address, [isa.encode(instr) for instr in program.instructions], (device._base, device._images, device._targets, 0),
-                [(device._base, split, reg.READ | reg.WRITE), (split, device._free, reg.READ)], seed, network=seed)
+    return Case(
+        "valid",
+        device.backend.dram[:SIZE].copy(),
+        address,
+        [isa.encode(instr) for instr in program.instructions],
+        (device._base, device._images, device._targets, 0),
+        [(device._base, split, reg.READ | reg.WRITE), (split, device._free, reg.READ)],
+        seed,
+        network=seed,
+    )
 
 
 def transfers_case(config: EngineConfig, rng) -> Case:
-    """LOAD, LOADW, STORE and UPDATE with random loops, strides and folds. Each has its own region of the DRAM; UPDATE with a rate of zero, whose
-    result no gradient changes."""
+    """LOAD, LOADW, STORE and UPDATE with random loops, strides and folds. Each has its own region of the DRAM; UPDATE
+    with a rate of zero, whose result no gradient changes."""
     beat, instructions, at = config.mem_bytes, [], PAGE
     noise = np.random.default_rng(rng.getrandbits(32))
     image = noise.integers(0, 256, SIZE, np.uint8)
-    if config.word_bytes == 2:      # words of the data width
+    if config.word_bytes == 2:  # words of the data width
         words = image.view("<i2")
         words[:] = words << (16 - config.data_width) >> (16 - config.data_width)
 
@@ -274,13 +316,28 @@ def transfers_case(config: EngineConfig, rng) -> Case:
         stride1 = beat * (run + rng.choice([0, 0, 1, 5]))
         stride2 = n1 * stride1 + beat * rng.choice([0, 3])
         start, at = at, -(-(at + n2 * stride2 + beat * run) // beat) * beat
-        return dict(addr=start, run_beats=run, n1=n1, stride1=stride1 if n1 > 1 else beat * rng.randrange(9), n2=n2, stride2=stride2)
+        return dict(
+            addr=start,
+            run_beats=run,
+            n1=n1,
+            stride1=stride1 if n1 > 1 else beat * rng.randrange(9),
+            n2=n2,
+            stride2=stride2,
+        )
 
     def vectors() -> dict:
         n = dict(n_b=rng.randint(1, 2), n_y=rng.randint(1, 3), n_x=rng.randint(1, 3), n_c=rng.randint(1, 5))
         x = n["n_c"] + rng.randrange(2)
         y = n["n_x"] * x + rng.randrange(2)
-        return dict(n, n_words=n["n_b"] * n["n_y"] * n["n_x"] * n["n_c"], base=rng.randrange(1 << 16), stride_x=x, stride_y=y, stride_b=n["n_y"] * y, fold=rng.randint(0, config.log_grid))
+        return dict(
+            n,
+            n_words=n["n_b"] * n["n_y"] * n["n_x"] * n["n_c"],
+            base=rng.randrange(1 << 16),
+            stride_x=x,
+            stride_y=y,
+            stride_b=n["n_y"] * y,
+            fold=rng.randint(0, config.log_grid),
+        )
 
     def rows() -> dict:
         outer, inner = rng.randint(1, 4), rng.randint(1, 9)
@@ -293,7 +350,9 @@ def transfers_case(config: EngineConfig, rng) -> Case:
             beats = -(-shape["n_words"] * config.vector_bytes // beat)
             instructions.append(isa.instruction(Opcode.LOAD, buffer=buffer, **shape, **runs(beats)))
             kept = dict(height=rng.randint(1, 16), width=rng.randint(1, 16), n_valid=rng.randint(1, config.lanes))
-            instructions.append(isa.instruction(Opcode.STORE, buffer=buffer, urgent=rng.randrange(2), **kept, **shape, **runs(beats)))
+            instructions.append(
+                isa.instruction(Opcode.STORE, buffer=buffer, urgent=rng.randrange(2), **kept, **shape, **runs(beats))
+            )
         else:
             shape = rows()
             place = runs(-(-shape["n_words"] * config.row_bytes // beat))
@@ -302,12 +361,32 @@ def transfers_case(config: EngineConfig, rng) -> Case:
             else:
                 beats = place["run_beats"] * place["n1"] * place["n2"]
                 start, at = at, at + 2 * beats * beat
-                held = dict(resident=1, wgt_base=rng.randrange(1 << 16), wgt_inner=shape["n_inner"]) if rng.randrange(2) else {}
+                held = (
+                    dict(resident=1, wgt_base=rng.randrange(1 << 16), wgt_inner=shape["n_inner"])
+                    if rng.randrange(2)
+                    else {}
+                )
                 if held:
                     instructions.append(isa.instruction(Opcode.LOADW, **shape | dict(base=held["wgt_base"]), **place))
-                instructions.append(isa.instruction(
-                    Opcode.UPDATE, **shape, momentum=rng.randrange(2), rounding=rng.randrange(3), addr=start, momentum_addr=start + beats * beat, run_beats=beats,
-                    shift_g=rng.randrange(8), shift_v=rng.randrange(16), shift_w=rng.randrange(8), lr_m=0, beta_m=rng.randrange(1 << 15), rnd_tag=rng.randrange(1 << 16), key=rng.getrandbits(16), **held))
+                instructions.append(
+                    isa.instruction(
+                        Opcode.UPDATE,
+                        **shape,
+                        momentum=rng.randrange(2),
+                        rounding=rng.randrange(3),
+                        addr=start,
+                        momentum_addr=start + beats * beat,
+                        run_beats=beats,
+                        shift_g=rng.randrange(8),
+                        shift_v=rng.randrange(16),
+                        shift_w=rng.randrange(8),
+                        lr_m=0,
+                        beta_m=rng.randrange(1 << 15),
+                        rnd_tag=rng.randrange(1 << 16),
+                        key=rng.getrandbits(16),
+                        **held,
+                    )
+                )
     for instr in instructions:
         instr["tag"] = rng.randrange(1 << 11)
     program = -(-at // PAGE) * PAGE
@@ -317,13 +396,24 @@ def transfers_case(config: EngineConfig, rng) -> Case:
     image = np.roll(image, shift)
     bases = [beat * rng.getrandbits(40) for _ in range(4)]
     bases[select] = shift
-    if rng.random() < 0.3:          # the sum wraps
+    if rng.random() < 0.3:  # the sum wraps
         offset = beat * rng.getrandbits(30)
         ordered = [move(instr, offset) for instr in ordered]
         bases[select] = (shift - offset) & ADDRESS
     words = [isa.encode(instr) for instr in (*ordered, isa.instruction(Opcode.END))]
-    return Case("valid", image, program + shift, words, tuple(bases), [(PAGE + shift, program + shift, reg.READ | reg.WRITE), (program + shift, program + shift + 2 * PAGE, reg.READ)],
-                rng.getrandbits(32), True)
+    return Case(
+        "valid",
+        image,
+        program + shift,
+        words,
+        tuple(bases),
+        [
+            (PAGE + shift, program + shift, reg.READ | reg.WRITE),
+            (program + shift, program + shift + 2 * PAGE, reg.READ),
+        ],
+        rng.getrandbits(32),
+        True,
+    )
 
 
 def replace_field(instr, name: str, value: int):
@@ -340,7 +430,11 @@ def move(instr, offset: int):
 
 
 def valid(config: EngineConfig, seed: int, rng) -> Case:
-    case = transfers_case(config, rng) if rng.random() < 0.4 else network_case(config, 1000 * seed + rng.randrange(NETWORKS))
+    case = (
+        transfers_case(config, rng)
+        if rng.random() < 0.4
+        else network_case(config, 1000 * seed + rng.randrange(NETWORKS))
+    )
     needs, words = case.windows, case.words
     alone = case.serial or rng.random() < 0.5
     words = list(serial_words(tuple(words)) if alone and not case.serial else words)
@@ -363,11 +457,26 @@ def set_fields(case, rng, k, names=None) -> list:
         instr = isa.decode(case.words[k])
     except ValueError:
         return []
-    names = [name for name in names or isa.FIELDS[instr.opcode] if name in isa.FIELDS[instr.opcode] and name != "opcode"]
+    names = [
+        name for name in names or isa.FIELDS[instr.opcode] if name in isa.FIELDS[instr.opcode] and name != "opcode"
+    ]
     chosen = rng.sample(names, min(len(names), rng.randint(1, 3)))
     for name in chosen:
         low, high = isa.FIELDS[instr.opcode][name].range
-        value = rng.choice([0, 1, 2, high, low, instr[name] + 1, instr[name] - 1, 2 * instr[name], rng.randint(low, high), instr[rng.choice(names)]])
+        value = rng.choice(
+            [
+                0,
+                1,
+                2,
+                high,
+                low,
+                instr[name] + 1,
+                instr[name] - 1,
+                2 * instr[name],
+                rng.randint(low, high),
+                instr[rng.choice(names)],
+            ]
+        )
         instr[name] = min(high, max(low, value))
         case.notes.append(f"{k} {name}={instr[name]}")
     case.words[k] = isa.encode(instr)
@@ -380,7 +489,11 @@ PLACES = ("addr", "stride1", "stride2", "base_sel", "momentum_addr", "base", "ta
 
 def near_length(case, rng):
     """One length of a transfer a little longer or shorter."""
-    transfers = [k for k, word in enumerate(case.words) if word[0] & 15 in (Opcode.LOAD, Opcode.LOADW, Opcode.STORE, Opcode.UPDATE)]
+    transfers = [
+        k
+        for k, word in enumerate(case.words)
+        if word[0] & 15 in (Opcode.LOAD, Opcode.LOADW, Opcode.STORE, Opcode.UPDATE)
+    ]
     if transfers:
         k = rng.choice(transfers)
         try:
@@ -395,8 +508,8 @@ def near_length(case, rng):
 
 
 def mutate(case: Case, rng):
-    """One change; inexact where engines may meet that ran one after the other, or where the array may take what nobody has written: what
-    comes out of it, a saturated number perhaps, says nothing about that."""
+    """One change; inexact where engines may meet that ran one after the other, or where the array may take what nobody
+    has written: what comes out of it, a saturated number perhaps, says nothing about that."""
     how, k = rng.randrange(11), rng.randrange(len(case.words))
     computes = any(word[0] & 15 == Opcode.COMPUTE for word in case.words)
     case.exact &= case.serial and how in (2, 3, 4, 10) and (how > 3 or not computes)
@@ -428,14 +541,23 @@ def mutate(case: Case, rng):
     elif case.windows:
         n = rng.randrange(len(case.windows))
         first, end, rights = case.windows[n]
-        case.windows[n] = rng.choice([(first, end, rights & rng.randrange(4)), (min(first + PAGE, SIZE), end, rights), (first, max(0, end - PAGE), rights), (end, first, rights)])
+        case.windows[n] = rng.choice(
+            [
+                (first, end, rights & rng.randrange(4)),
+                (min(first + PAGE, SIZE), end, rights),
+                (first, max(0, end - PAGE), rights),
+                (end, first, rights),
+            ]
+        )
 
 
 def garbage_word(rng) -> bytes:
     """Random bits; mostly an opcode that exists and no bits without a name, often with small numbers."""
     if rng.random() < 0.1:
         return rng.randbytes(isa.BYTES)
-    opcode = rng.choice([Opcode.LOAD, Opcode.LOADW, Opcode.COMPUTE, Opcode.STORE, Opcode.UPDATE, Opcode.LOAD, Opcode.STORE, Opcode.END])
+    opcode = rng.choice(
+        [Opcode.LOAD, Opcode.LOADW, Opcode.COMPUTE, Opcode.STORE, Opcode.UPDATE, Opcode.LOAD, Opcode.STORE, Opcode.END]
+    )
     instr, small = Instruction(opcode), rng.random() < 0.9
     for name, place in isa.FIELDS[opcode].items():
         low, high = place.range
@@ -454,9 +576,11 @@ def garbage_word(rng) -> bytes:
         else:
             value = rng.randint(low, high)
         instr[name] = min(high, value)
-    if small and "n_words" in instr.fields:     # lengths that agree, most of the time
+    if small and "n_words" in instr.fields:  # lengths that agree, most of the time
         rows = "n_inner" in instr.fields
-        words = instr["n_outer"] * instr["n_inner"] if rows else instr["n_b"] * instr["n_y"] * instr["n_x"] * instr["n_c"]
+        words = (
+            instr["n_outer"] * instr["n_inner"] if rows else instr["n_b"] * instr["n_y"] * instr["n_x"] * instr["n_c"]
+        )
         instr["n_words"] = min(words, (1 << 32) - 1) if rng.random() < 0.8 else instr["n_words"]
         instr["run_beats"] = rng.randint(1, 64)
     return isa.encode(instr)
@@ -483,7 +607,16 @@ def garbage(config: EngineConfig, rng) -> Case:
     image = np.random.default_rng(rng.getrandbits(32)).integers(0, 256, SIZE, np.uint8)
     windows = random_windows(rng, [(0, SIZE, rng.choice([3, 3, 3, 1, 2]))] if rng.random() < 0.8 else [])
     bases = tuple(rng.choice([0, 0, 0, 0, 64 * rng.randrange(SIZE // 64), 64 * rng.getrandbits(42)]) for _ in range(4))
-    return Case("garbage", image, config.mem_bytes * rng.randrange(SIZE // config.mem_bytes), words, bases, windows, rng.getrandbits(32), exact=False)
+    return Case(
+        "garbage",
+        image,
+        config.mem_bytes * rng.randrange(SIZE // config.mem_bytes),
+        words,
+        bases,
+        windows,
+        rng.getrandbits(32),
+        exact=False,
+    )
 
 
 def make(config: EngineConfig, seed: int, number: int) -> Case:
@@ -501,7 +634,10 @@ def make(config: EngineConfig, seed: int, number: int) -> Case:
     for k, word in enumerate(case.words):
         part = case.image[case.program + k * isa.BYTES :][: isa.BYTES]
         part[:] = np.frombuffer(word, np.uint8)[: len(part)]
-    case.words = [case.image[case.program + k * isa.BYTES :][: isa.BYTES].tobytes().ljust(isa.BYTES, b"\0") for k in range(len(case.words))]
+    case.words = [
+        case.image[case.program + k * isa.BYTES :][: isa.BYTES].tobytes().ljust(isa.BYTES, b"\0")
+        for k in range(len(case.words))
+    ]
     return case
 
 
@@ -535,17 +671,24 @@ class Fuzzer:
                 self.written[offset] = value
 
     def expected(self, case: Case):
-        """(DRAM after the program, mask of the bytes that do not depend on what was in the buffers before); None where the model
-        has no result: an UPDATE on itself, a sum that overflows, a transfer beyond the memory that the engine's windows were not asked for."""
+        """(DRAM after the program, mask of the bytes that do not depend on what was in the buffers before); None where
+        the model has no result: an UPDATE on itself, a sum that overflows, a transfer beyond the memory that the
+        engine's windows were not asked for."""
         if case.network in self.known:
             return self.known[case.network]
         after = []
         computes = any(word[0] & 15 == Opcode.COMPUTE for word in case.words)
-        for garbage in range(3 if computes else 2):     # what is only copied cannot be equal by chance
+        for garbage in range(3 if computes else 2):  # what is only copied cannot be equal by chance
             dram = case.image.copy()
             machine = Machine(self.config, dram, "program", max(1, garbage))
-            if garbage == 1:        # the opposite of 0: no word is the same
-                for words in (machine.buffers[0].words, machine.buffers[1].words, machine.gate.words, machine.weights, machine.gradients):
+            if garbage == 1:  # the opposite of 0: no word is the same
+                for words in (
+                    machine.buffers[0].words,
+                    machine.buffers[1].words,
+                    machine.gate.words,
+                    machine.weights,
+                    machine.gradients,
+                ):
                     words[:] = ~words
             try:
                 machine.run(case.program, [base if base < SIZE else base - (1 << 48) for base in case.bases], case.seed)
@@ -572,7 +715,12 @@ class Fuzzer:
         backend, rng, what = self.backend, random.Random(seed), verdict(case, self.config)
         if case.kind == "valid" and what.errors:
             raise Wrong(f"the oracle refuses a valid program: {sorted(what.errors)}")
-        memory = replace(self.memory, latency=rng.choice([1, 2, 4, 8, 16, 40]), stall=rng.choice([0, 0, 0.3]), seed=rng.getrandbits(30))
+        memory = replace(
+            self.memory,
+            latency=rng.choice([1, 2, 4, 8, 16, 40]),
+            stall=rng.choice([0, 0, 0.3]),
+            seed=rng.getrandbits(30),
+        )
         backend.tune(memory)
         backend.dram[:] = case.image
         backend.allow(case.rights)
@@ -596,7 +744,8 @@ class Fuzzer:
         self.tally["cycles"] += backend.read32(reg.COUNTERS)
 
     def _ended(self, case, what, rng, fault):
-        """Runs it; (error code, instruction) of its end as registers tell it, (0, 0) when it completes, None when it was reset."""
+        """Runs it; (error code, instruction) of its end as registers tell it, (0, 0) when it completes, None when it
+        was reset."""
         backend = self.backend
         values = {offset: 0 for n in range(4) for offset in reg.window(n, 0, 0, 0)}
         for n, window in enumerate(case.windows):
@@ -629,9 +778,17 @@ class Fuzzer:
             raise Wrong("traffic after the end")
         anywhere = (fault.errors if fault else frozenset()) | ({STOPPED} if stopped else frozenset())
         if status & reg.DONE and not what.own and (what.errors or status & reg.FAILED or error):
-            raise Wrong(f"completes, STATUS {status:#x}, ERROR {error:#x}, should fail with one of {sorted(what.errors)}")
-        if status & reg.FAILED and not what.own and ending not in what.errors and not (ending[0] in anywhere and ending[1] <= len(case.words)):
-            raise Wrong(f"fails with {ending} at {address:#x}, should {f'fail with one of {sorted(what.errors)}' if what.errors else 'complete'}")
+            raise Wrong(
+                f"completes, STATUS {status:#x}, ERROR {error:#x}, should fail with one of {sorted(what.errors)}"
+            )
+        if (
+            status & reg.FAILED
+            and not what.own
+            and ending not in what.errors
+            and not (ending[0] in anywhere and ending[1] <= len(case.words))
+        ):
+            wanted = f"fail with one of {sorted(what.errors)}" if what.errors else "complete"
+            raise Wrong(f"fails with {ending} at {address:#x}, should {wanted}")
         if ending[0] in (READ, WRITE) and case.allows(address, {READ: reg.READ, WRITE: reg.WRITE}[ending[0]]):
             raise Wrong(f"error {ending} names {address:#x}, which a window allows")
         if fault:
@@ -649,7 +806,8 @@ class Fuzzer:
             raise Wrong(f"byte {int(np.argmax(changed)):#x} has changed, which no instruction writes")
 
     def _compared(self, case, what) -> int:
-        """Compares what the program has written with the model, where the model knows it; returns the number of bytes."""
+        """Compares what the program has written with the model, where the model knows it; returns the number of
+        bytes."""
         expected = self.expected(case)
         if not expected:
             return 0
@@ -671,10 +829,18 @@ def write(config: EngineConfig, engine: str, seed: int, number: int):
     path = ROOT / "build" / "fuzz" / f"{engine}-seed{seed}-{number}.txt"
     path.parent.mkdir(parents=True, exist_ok=True)
     what = verdict(case, config)
-    lines = [f"{case.kind} {case.notes}", f"PROG_BASE {case.program:#x}, BASE {[hex(base) for base in case.bases]}, SEED {case.seed}",
-             f"windows {[(hex(first), hex(end), rights) for first, end, rights in case.windows]}", f"allowed {sorted(what.errors) or 'complete'}, {what.cycles} cycles"]
+    lines = [
+        f"{case.kind} {case.notes}",
+        f"PROG_BASE {case.program:#x}, BASE {[hex(base) for base in case.bases]}, SEED {case.seed}",
+        f"windows {[(hex(first), hex(end), rights) for first, end, rights in case.windows]}",
+        f"allowed {sorted(what.errors) or 'complete'}, {what.cycles} cycles",
+    ]
     for k, word in enumerate(case.words):
         instr, code = parsed(word, config)
-        lines.append(f"{k}: {instr.opcode.name} {({name: value for name, value in instr.fields.items() if value})}" if instr else f"{k}: {word.hex()}, error {code}")
+        lines.append(
+            f"{k}: {instr.opcode.name} { ({name: value for name, value in instr.fields.items() if value}) }"
+            if instr
+            else f"{k}: {word.hex()}, error {code}"
+        )
     path.write_text("\n".join(lines) + "\n")
     return path.relative_to(ROOT)

@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may be done to a program of the fuzzer beside running it: faults of the memory, time-outs, stops, resets, register writes while it runs.
+"""What may be done to a program of the fuzzer beside running it: faults of the memory, time-outs, stops, resets,
+register writes while it runs.
 
-A fault sets itself up before the start (`arm`), acts while the program runs (`act`), and judges how the program ended and whether the engine
-is as new behind it (`settle`). The ending is judged with the `errors` that it adds to the program's own, with any instruction.
+A fault sets itself up before the start (`arm`), acts while the program runs (`act`), and judges how the program ended
+and whether the engine is as new behind it (`settle`). The ending is judged with the `errors` that it adds to the
+program's own, with any instruction.
 """
 
-from gradcore import registers as reg
+from gradcore.isa import registers as reg
 
-PATIENCE = 3000     # cycles in which a memory that is not dead has answered everything
-LOCKED = (reg.SEED, reg.PROG_LENGTH, reg.WATCHDOG, *(base + part for base in (reg.PROG_BASE, *reg.BASE) for part in (0, 4)),
-          *range(reg.WINDOW, reg.WINDOW + 4 * reg.WINDOW_BYTES, 4))
+PATIENCE = 3000  # cycles in which a memory that is not dead has answered everything
+LOCKED = (
+    reg.SEED,
+    reg.PROG_LENGTH,
+    reg.WATCHDOG,
+    *(base + part for base in (reg.PROG_BASE, *reg.BASE) for part in (0, 4)),
+    *range(reg.WINDOW, reg.WINDOW + 4 * reg.WINDOW_BYTES, 4),
+)
 
 
 class Wrong(AssertionError):
@@ -24,7 +31,7 @@ def need(good, text: str) -> None:
 class Fault:
     """Nothing; `name` is that of the class in the tally."""
 
-    errors = frozenset()        # codes that it may end the program with
+    errors = frozenset()  # codes that it may end the program with
 
     def __init__(self, rng, fuzzer, case):
         self.rng, self.fuzzer, self.backend, self.case = rng, fuzzer, fuzzer.backend, case
@@ -106,7 +113,12 @@ class Silence(Fault):
         backend.write32(reg.CTRL, reg.START)
         backend.run(20)
         need(backend.read32(reg.STATUS) == status, "a start while BUS_OPEN")
-        ways = [(backend.revive,), (self.force, backend.forget), (backend.forget, self.force), (self.force, backend.revive, self.late)]
+        ways = [
+            (backend.revive,),
+            (self.force, backend.forget),
+            (backend.forget, self.force),
+            (self.force, backend.revive, self.late),
+        ]
         way = self.rng.choice(ways)
         for step in way:
             step()
@@ -149,7 +161,9 @@ class Reset(Fault):
     def act(self):
         self.run(1000)
         self.fuzzer.reset()
-        for offset in self.rng.sample((*LOCKED, reg.STATUS, reg.ERROR, reg.IRQ_STATUS, reg.LOCK, reg.COUNTERS, reg.LOSS), 6):
+        for offset in self.rng.sample(
+            (*LOCKED, reg.STATUS, reg.ERROR, reg.IRQ_STATUS, reg.LOCK, reg.COUNTERS, reg.LOSS), 6
+        ):
             need(self.backend.read32(offset) == 0, f"register {offset:#x} is not zero after a reset")
         need(self.backend.run(50) == 0, "an interrupt after a reset")
         return False
@@ -169,10 +183,16 @@ class Writes(Fault):
             else:
                 before = self.backend.read32(offset)
                 self.backend.write32(offset, self.rng.getrandbits(32))
-                if self.backend.read32(reg.STATUS) & (reg.BUSY | reg.BUS_OPEN) == reg.BUSY:     # so it was busy then
-                    need(self.backend.read32(offset) == before, f"register {offset:#x} has changed under a running program")
-                    need(self.backend.read32(reg.STATUS) & (reg.LOCKED_WRITE | reg.DONE | reg.FAILED), "a write to a locked register is not told")
-        self.fuzzer.written.clear()     # the program may have ended before the last write
+                if self.backend.read32(reg.STATUS) & (reg.BUSY | reg.BUS_OPEN) == reg.BUSY:  # so it was busy then
+                    need(
+                        self.backend.read32(offset) == before,
+                        f"register {offset:#x} has changed under a running program",
+                    )
+                    need(
+                        self.backend.read32(reg.STATUS) & (reg.LOCKED_WRITE | reg.DONE | reg.FAILED),
+                        "a write to a locked register is not told",
+                    )
+        self.fuzzer.written.clear()  # the program may have ended before the last write
         return True
 
 
@@ -183,7 +203,9 @@ class Lock(Fault):
         self.fuzzer.set(values)
         self.backend.write32(reg.LOCK, reg.LOCK_WINDOWS)
         for _ in range(4):
-            self.backend.write32(self.rng.choice(range(reg.WINDOW, reg.WINDOW + 4 * reg.WINDOW_BYTES, 4)), self.rng.getrandbits(32))
+            self.backend.write32(
+                self.rng.choice(range(reg.WINDOW, reg.WINDOW + 4 * reg.WINDOW_BYTES, 4)), self.rng.getrandbits(32)
+            )
 
     def settle(self, status, code, address):
         super().settle(status, code, address)

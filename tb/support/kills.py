@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gradcore import run_folder
 from gradcore.__main__ import main as gradcore_main
+from gradcore.host import run_folder
 from tb.support.sim import ENGINES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,8 +37,10 @@ type = "dense"
 maps = 3
 """
 # As a user's shell has it: an output that is not a terminal is buffered.
-ENVIRONMENT = dict(os.environ, PYTHONPATH=str(ROOT / "model"), NO_COLOR="", OPENBLAS_NUM_THREADS="1", PYTHONUNBUFFERED="")
-TIMES = ("seconds", "run")      # what two reports of the same training differ in
+ENVIRONMENT = dict(
+    os.environ, PYTHONPATH=str(ROOT / "model"), NO_COLOR="", OPENBLAS_NUM_THREADS="1", PYTHONUNBUFFERED=""
+)
+TIMES = ("seconds", "run")  # what two reports of the same training differ in
 
 
 def default_signals():
@@ -49,8 +51,15 @@ def default_signals():
 
 def start(*arguments, **options):
     """The command in a process of its own."""
-    return subprocess.Popen([sys.executable, "-m", "gradcore", *map(str, arguments)], stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, preexec_fn=default_signals, **options)  # fmt: skip
+    return subprocess.Popen(
+        [sys.executable, "-m", "gradcore", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+        preexec_fn=default_signals,
+        **options,
+    )
 
 
 class Forked:
@@ -107,11 +116,29 @@ class Kills:
         self.folder.mkdir(parents=True, exist_ok=True)
         rng = np.random.default_rng(1)
         (self.folder / "net.toml").write_text(NET)
-        np.savez(self.folder / "data.npz", x_train=rng.random((images, 6, 6)), y_train=rng.integers(0, 3, images),
-                 x_test=rng.random((9, 6, 6)), y_test=rng.integers(0, 3, 9))  # fmt: skip
+        np.savez(
+            self.folder / "data.npz",
+            x_train=rng.random((images, 6, 6)),
+            y_train=rng.integers(0, 3, images),
+            x_test=rng.random((9, 6, 6)),
+            y_test=rng.integers(0, 3, 9),
+        )
         engine = ",".join(f"{key}={value}" for key, value in vars(ENGINES["sim"]).items())
-        self.command = ["train", self.folder / "net.toml", "--data", self.folder / "data.npz", "--backend", backend, "--epochs", epochs,
-                        "--engine", engine, "--check", "epoch", "--resume"]  # fmt: skip
+        self.command = [
+            "train",
+            self.folder / "net.toml",
+            "--data",
+            self.folder / "data.npz",
+            "--backend",
+            backend,
+            "--epochs",
+            epochs,
+            "--engine",
+            engine,
+            "--check",
+            "epoch",
+            "--resume",
+        ]
         self.undisturbed()
 
     def undisturbed(self):
@@ -148,13 +175,15 @@ class Kills:
             process.send_signal(kind)
             output, errors = process.communicate(timeout=300)
             met.append(self.left(out, process.returncode, kind, output + errors))
-        if set(met) == {"too late"}:        # on a busy computer times vary: again, at other moments
+        if set(met) == {"too late"}:  # on a busy computer times vary: again, at other moments
             shutil.rmtree(out)
             return met + self.trial(f"{number}'", kind)
         process = self.start(*command)
         output, errors = process.communicate(timeout=600)
         if process.returncode:
-            raise Wrong(f"run {number} ({', '.join(met)}): resumed, it ended with {process.returncode}: {output}{errors}")
+            raise Wrong(
+                f"run {number} ({', '.join(met)}): resumed, it ended with {process.returncode}: {output}{errors}"
+            )
         report, weights = self.results(out)
         different = [key for key, value in self.expected[0].items() if report.get(key) != value]
         if different or weights != self.expected[1]:

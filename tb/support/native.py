@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine on its native ports for cocotb: registers, a four-state memory, and a watch for unknowns. For Icarus, whose registers and memories
-start unknown."""
+"""The engine on its native ports for cocotb: registers, a four-state memory, and a watch for unknowns. For Icarus,
+whose registers and memories start unknown."""
 
 import random
 from collections import deque
@@ -10,20 +10,26 @@ import numpy as np
 from cocotb.triggers import ReadOnly, RisingEdge, with_timeout
 from cocotb.types import LogicArray, Range
 
-from gradcore import isa
-from gradcore import registers as reg
+from gradcore.isa import instruction as isa
+from gradcore.isa import registers as reg
 from tb.support.bench import cycles, start
 from tb.support.runner import parameter
 
-SCRUB = 8           # CTRL
-VALIDS = ("m_rreq_valid", "m_wreq_valid", "m_wdat_valid", "irq", "sts_active")      # known in every cycle
-PAYLOADS = {"m_rreq_valid": ("m_rreq_addr", "m_rreq_len"), "m_wreq_valid": ("m_wreq_addr", "m_wreq_len"), "m_wdat_valid": ("m_wdat_strb", "m_wdat_last")}
+SCRUB = 8  # CTRL
+VALIDS = ("m_rreq_valid", "m_wreq_valid", "m_wdat_valid", "irq", "sts_active")  # known in every cycle
+PAYLOADS = {
+    "m_rreq_valid": ("m_rreq_addr", "m_rreq_len"),
+    "m_wreq_valid": ("m_wreq_addr", "m_wreq_len"),
+    "m_wdat_valid": ("m_wdat_strb", "m_wdat_last"),
+}
 
 
 class FourStateMemory:
-    """Serves the native port of `dut` (doc/streams.md). A byte that neither `write` nor the engine has written reads as X.
+    """Serves the native port of `dut` (doc/streams.md). A byte that neither `write` nor the engine has written reads as
+    X.
 
-    `stall`: chance that a request or a beat has to wait. `foreign`: addresses of bytes that the engine has read before anybody wrote them.
+    `stall`: chance that a request or a beat has to wait. `foreign`: addresses of bytes that the engine has read before
+    anybody wrote them.
     """
 
     def __init__(self, dut, size: int, stall: float = 0.0):
@@ -38,7 +44,9 @@ class FourStateMemory:
 
     def read(self, address: int, size: int) -> bytes:
         """Bytes; raises AssertionError for one that nobody has written."""
-        assert all(self.known[address : address + size]), f"{address + self.known.index(0, address):#x} has never been written"
+        assert all(self.known[address : address + size]), (
+            f"{address + self.known.index(0, address):#x} has never been written"
+        )
         return bytes(self.bytes[address : address + size])
 
     def _word(self, address: int):
@@ -47,7 +55,9 @@ class FourStateMemory:
         if all(self.known[span]):
             return int.from_bytes(self.bytes[span], "little")
         self.foreign |= {at for at in range(span.start, span.stop) if not self.known[at]}
-        text = "".join(f"{self.bytes[at]:08b}" if self.known[at] else "X" * 8 for at in reversed(range(span.start, span.stop)))
+        text = "".join(
+            f"{self.bytes[at]:08b}" if self.known[at] else "X" * 8 for at in reversed(range(span.start, span.stop))
+        )
         return LogicArray(text, Range(8 * self.beat - 1, "downto", 0))
 
     async def _reads(self):
@@ -70,7 +80,11 @@ class FourStateMemory:
         dut, bursts, answers = self.dut, deque(), 0
         dut.s_wrsp_resp.value = 0
         while True:
-            answer, ready, take = bool(answers) and random.random() >= self.stall, random.random() >= self.stall, random.random() >= self.stall
+            answer, ready, take = (
+                bool(answers) and random.random() >= self.stall,
+                random.random() >= self.stall,
+                random.random() >= self.stall,
+            )
             dut.m_wreq_ready.value, dut.m_wdat_ready.value, dut.s_wrsp_valid.value = int(ready), int(take), int(answer)
             await ReadOnly()
             answers -= answer
@@ -96,7 +110,8 @@ class FourStateMemory:
 
 
 class NativeEngine:
-    """The engine `dut` with a memory of SIZE bytes: BASE 0 is 0, the program at PROGRAM, BASE 1 at IMAGES, BASE 2 at TARGETS."""
+    """The engine `dut` with a memory of SIZE bytes: BASE 0 is 0, the program at PROGRAM, BASE 1 at IMAGES, BASE 2 at
+    TARGETS."""
 
     PROGRAM, IMAGES, TARGETS, SIZE = 0x8000, 0x10000, 0x14000, 1 << 17
 
@@ -119,13 +134,23 @@ class NativeEngine:
     async def run(self, program: np.ndarray, seed: int = 0):
         """A program (uint8) to its end."""
         self.memory.write(self.PROGRAM, program.tobytes())
-        values = {reg.PROG_BASE: self.PROGRAM, reg.PROG_LENGTH: len(program) // isa.BYTES, reg.SEED: seed, reg.WATCHDOG: 5000}
-        values |= dict(zip(reg.BASE, (0, self.IMAGES, self.TARGETS, 0))) | {base + 4: 0 for base in (*reg.BASE, reg.PROG_BASE)}
-        for offset, value in (values | {reg.IRQ_ENABLE: reg.IRQ_DONE | reg.IRQ_FAILED, reg.IRQ_STATUS: 3, reg.CTRL: reg.START}).items():
+        values = {
+            reg.PROG_BASE: self.PROGRAM,
+            reg.PROG_LENGTH: len(program) // isa.BYTES,
+            reg.SEED: seed,
+            reg.WATCHDOG: 5000,
+        }
+        values |= dict(zip(reg.BASE, (0, self.IMAGES, self.TARGETS, 0))) | {
+            base + 4: 0 for base in (*reg.BASE, reg.PROG_BASE)
+        }
+        for offset, value in (
+            values | {reg.IRQ_ENABLE: reg.IRQ_DONE | reg.IRQ_FAILED, reg.IRQ_STATUS: 3, reg.CTRL: reg.START}
+        ).items():
             await self.write(offset, value)
         await with_timeout(RisingEdge(self.dut.irq), 200, "us")
         await cycles(self.dut, 1)
         assert await self.read(reg.STATUS) == reg.DONE, hex(await self.read(reg.ERROR))
+
     async def write(self, offset: int, value: int):
         dut = self.dut
         dut.s_reg_write.value, dut.s_reg_addr.value, dut.s_reg_wdata.value = 1, offset, value
@@ -145,7 +170,8 @@ class NativeEngine:
 
 
 async def watch(dut):
-    """Fails in the first cycle with an unknown on a valid, the interrupt or what goes with a valid; data bytes are the memory's business."""
+    """Fails in the first cycle with an unknown on a valid, the interrupt or what goes with a valid; data bytes are the
+    memory's business."""
     always = {name: getattr(dut, name) for name in VALIDS}
     with_valid = {name: [(other, getattr(dut, other)) for other in others] for name, others in PAYLOADS.items()}
     before = 0

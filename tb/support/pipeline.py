@@ -10,8 +10,9 @@ def _noise(handle) -> int:
     return random.getrandbits(len(handle))
 
 
-async def flow(dut, words: list[dict], latency: int, outputs: list[str], gap: float = 0.0,
-               late: dict[str, int] | None = None) -> list[dict]:
+async def flow(
+    dut, words: list[dict], latency: int, outputs: list[str], gap: float = 0.0, late: dict[str, int] | None = None
+) -> list[dict]:
     """Feed `words` (payload by signal name without s_), with idle cycles in between; returns one dict per word.
 
     m_valid must rise exactly `latency` cycles after each word and never else. Inputs are noise in idle cycles. `late`

@@ -15,16 +15,27 @@ import pytest
 from cocotb_tools.runner import get_runner
 from filelock import FileLock
 
-from gradcore.sources import ROOT, sources
+from gradcore.sim.sources import ROOT, sources
 
 from .tools import tool_environment
 
 BUILD_ARGS = {
     "icarus": ["-g2005", "-Wall"],
-    "verilator": ["-Wall", "--language", "1364-2005", "--x-initial", "unique", "--x-assign", "unique",
-                  "--inline-mult", "1", "--public-depth", "1"],
+    "verilator": [
+        "-Wall",
+        "--language",
+        "1364-2005",
+        "--x-initial",
+        "unique",
+        "--x-assign",
+        "unique",
+        "--inline-mult",
+        "1",
+        "--public-depth",
+        "1",
+    ],
 }
-drawn_seed = random.SystemRandom().randrange(1 << 31)      # tb/conftest.py draws one for each test
+drawn_seed = random.SystemRandom().randrange(1 << 31)  # tb/conftest.py draws one for each test
 
 
 def simulator(default: str = "icarus") -> str:
@@ -43,13 +54,22 @@ def _tail(text: str, lines: int = 60) -> str:
     return "\n".join(text.splitlines()[-lines:])
 
 
-def run(core: str, toplevel: str, parameters: dict | None = None, *, sim: str | None = None,
-        module: str | None = None, testcase: str | list | None = None, env: dict | None = None) -> None:
+def run(
+    core: str,
+    toplevel: str,
+    parameters: dict | None = None,
+    *,
+    sim: str | None = None,
+    module: str | None = None,
+    testcase: str | list | None = None,
+    env: dict | None = None,
+) -> None:
     """Run the cocotb tests of `module` (default: the calling file) on `toplevel` of a FuseSoC core.
 
-    `parameters` are the toplevel's parameters; the tests find them as JSON in the environment (see `parameter`).
-    Fails the pytest test when a cocotb test fails, when none ran, or when the build fails. The seed is the environment's SEED or
-    the one that tb/conftest.py has drawn for this test; it is printed. With WAVES=1 in the environment the run's folder gets dump.vcd (Verilator) or dump.fst (Icarus).
+    `parameters` are the toplevel's parameters; the tests find them as JSON in the environment (see `parameter`). Fails
+    the pytest test when a cocotb test fails, when none ran, or when the build fails. The seed is the environment's SEED
+    or the one that tb/conftest.py has drawn for this test; it is printed. With WAVES=1 in the environment the run's
+    folder gets dump.vcd (Verilator) or dump.fst (Icarus).
     """
     sim = simulator(sim or "icarus")
     parameters = parameters or {}
@@ -75,15 +95,32 @@ def run(core: str, toplevel: str, parameters: dict | None = None, *, sim: str | 
     try:
         with FileLock(build_dir / "lock"):
             if not (build_dir / "done").exists():
-                runner.build(sources=files, hdl_toplevel=toplevel, parameters=parameters, build_args=args,
-                             build_dir=build_dir, timescale=("1ns", "1ps"), log_file=build_dir / "build.log", waves=waves)
+                runner.build(
+                    sources=files,
+                    hdl_toplevel=toplevel,
+                    parameters=parameters,
+                    build_args=args,
+                    build_dir=build_dir,
+                    timescale=("1ns", "1ps"),
+                    log_file=build_dir / "build.log",
+                    waves=waves,
+                )
                 (build_dir / "done").touch()
-        runner.test(hdl_toplevel=toplevel, hdl_toplevel_lang="verilog", test_module=module, testcase=testcase,
-                    build_dir=build_dir, test_dir=test_dir, results_xml=str(results), seed=seed,
-                    log_file=test_dir / "run.log", timescale=("1ns", "1ps"), waves=waves,
-                    plusargs=[f"+dumpfile_path={test_dir / 'dump.fst'}"] if waves and sim == "icarus" else [],
-                    extra_env={"PARAMETERS": json.dumps(parameters),
-                               "PYTHONPATH": f"{ROOT}:{ROOT / 'model'}", **(env or {})})
+        runner.test(
+            hdl_toplevel=toplevel,
+            hdl_toplevel_lang="verilog",
+            test_module=module,
+            testcase=testcase,
+            build_dir=build_dir,
+            test_dir=test_dir,
+            results_xml=str(results),
+            seed=seed,
+            log_file=test_dir / "run.log",
+            timescale=("1ns", "1ps"),
+            waves=waves,
+            plusargs=[f"+dumpfile_path={test_dir / 'dump.fst'}"] if waves and sim == "icarus" else [],
+            extra_env={"PARAMETERS": json.dumps(parameters), "PYTHONPATH": f"{ROOT}:{ROOT / 'model'}", **(env or {})},
+        )
     except (SystemExit, RuntimeError, subprocess.CalledProcessError) as error:
         log = next((p for p in (test_dir / "run.log", build_dir / "build.log") if p.exists()), None)
         pytest.fail(f"{error}\n{_tail(log.read_text()) if log else ''}", pytrace=False)
@@ -114,16 +151,32 @@ def parameter(name: str) -> int:
 def expect_elaboration_error(core: str, toplevel: str, parameters: dict, text: str, alone: bool = False) -> None:
     """Both simulators must refuse the parameters and name the reason `gradcore_illegal_parameter_<text>...`.
 
-    `alone`: `text` is the whole name, and nothing else is wrong; within 20 seconds, without a crash. Only Verilator's ASCRANGE may come besides,
-    of ports without bits.
+    `alone`: `text` is the whole name, and nothing else is wrong; within 20 seconds, without a crash. Only Verilator's
+    ASCRANGE may come besides, of ports without bits.
     """
     files = [str(f) for f in sources(core)]
     env = tool_environment()
     commands = {
-        "icarus": ["iverilog", "-g2005", "-t", "null", "-s", toplevel,
-                   *[f"-P{toplevel}.{k}={v}" for k, v in parameters.items()], *files],
-        "verilator": ["verilator", "--lint-only", "--language", "1364-2005", "--top-module", toplevel,
-                      *[f"-G{k}={v}" for k, v in parameters.items()], *files],
+        "icarus": [
+            "iverilog",
+            "-g2005",
+            "-t",
+            "null",
+            "-s",
+            toplevel,
+            *[f"-P{toplevel}.{k}={v}" for k, v in parameters.items()],
+            *files,
+        ],
+        "verilator": [
+            "verilator",
+            "--lint-only",
+            "--language",
+            "1364-2005",
+            "--top-module",
+            toplevel,
+            *[f"-G{k}={v}" for k, v in parameters.items()],
+            *files,
+        ],
     }
     for name, command in commands.items():
         done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=20 if alone else None)
@@ -132,5 +185,7 @@ def expect_elaboration_error(core: str, toplevel: str, parameters: dict, text: s
         assert f"gradcore_illegal_parameter_{text}" in output, f"{name}: {output}"
         if alone:
             said = re.findall(r"^(?:%Error-|%Warning-(?!ASCRANGE)|.*: (?:error|warning|sorry|assert)).*", output, re.M)
-            assert len(said) == 1 and re.search(rf"gradcore_illegal_parameter_{text}\b", said[0]), f"{name}: {output[:2000]}"
+            assert len(said) == 1 and re.search(rf"gradcore_illegal_parameter_{text}\b", said[0]), (
+                f"{name}: {output[:2000]}"
+            )
             assert done.returncode == 1, f"{name} ends with {done.returncode}"

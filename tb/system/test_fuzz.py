@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random programs on the compiled engine, some hundred of those that ci/fuzz runs by the hundred thousand; `SEED` chooses others."""
+"""Random programs on the compiled engine, some hundred of those that ci/fuzz runs by the hundred thousand; `SEED`
+chooses others."""
 
 import os
 
 import numpy as np
 import pytest
 
-from gradcore import isa
-from gradcore import registers as reg
-from gradcore.isa import Opcode
+from gradcore.isa import instruction as isa
+from gradcore.isa import registers as reg
+from gradcore.isa.instruction import Opcode
 from tb.support import fuzz, fuzz_faults
 from tb.support.fuzz import Case, Fuzzer, Wrong
 
@@ -26,9 +27,13 @@ def fuzzer(request):
 def test_random_programs(fuzzer, count):
     for number in range(count):
         fuzzer.run(number)
-    completed = {kind: fuzzer.tally[f"{kind}: completes"] / fuzzer.tally[f"{kind}: programs"] for kind in ("valid", "mutated")}
+    completed = {
+        kind: fuzzer.tally[f"{kind}: completes"] / fuzzer.tally[f"{kind}: programs"] for kind in ("valid", "mutated")
+    }
     assert completed["valid"] > 0.9 and 0.1 < completed["mutated"] < 0.6
-    assert {text.split(": ", 1)[1] for text in fuzzer.tally if ": " in text} > {reg.ERRORS[code] for code in (1, 3, 4, 7)}
+    assert {text.split(": ", 1)[1] for text in fuzzer.tally if ": " in text} > {
+        reg.ERRORS[code] for code in (1, 3, 4, 7)
+    }
 
 
 @pytest.mark.parametrize("fuzzer", ["small", "narrow"], indirect=True)
@@ -37,19 +42,33 @@ def test_random_programs_with_every_fault(fuzzer):
         kind = fuzz_faults.KINDS[number % len(fuzz_faults.KINDS)]
         fuzzer.check(fuzz.make(fuzzer.config, SEED, number), f"{SEED}:{number}:fault", kind)
     ends = {text for text in fuzzer.tally if fuzzer.tally[text]}
-    wanted = {f"response: {reg.ERRORS[code]}" for code in (18, 19, 34, 35)} | {f"silence: {reg.ERRORS[code]}" for code in (5, 6)}
+    wanted = {f"response: {reg.ERRORS[code]}" for code in (18, 19, 34, 35)} | {
+        f"silence: {reg.ERRORS[code]}" for code in (5, 6)
+    }
     wanted |= {f"impatience: {reg.ERRORS[5]}", f"stop: {reg.ERRORS[6]}", "reset: reset", f"misaligned: {reg.ERRORS[9]}"}
-    assert ends > wanted | {f"{name}: compared with the model" for name in ("response", "silence", "impatience", "writes", "lock")}
+    assert ends > wanted | {
+        f"{name}: compared with the model" for name in ("response", "silence", "impatience", "writes", "lock")
+    }
 
 
-@pytest.mark.parametrize("kind, call, message", [
-    (fuzz_faults.Silence, "revive", "BUS_OPEN stays"), (fuzz_faults.Silence, "force", "BUS_OPEN stays"), (fuzz_faults.Reset, "reset", "not zero after a reset"),
-    (fuzz_faults.Response, "errors", "should"), (fuzz_faults.Impatience, "errors", "should"), (fuzz_faults.Stop, "errors", "should"),
-    (fuzz_faults.Misaligned, "errors", "should")])
+@pytest.mark.parametrize(
+    "kind, call, message",
+    [
+        (fuzz_faults.Silence, "revive", "BUS_OPEN stays"),
+        (fuzz_faults.Silence, "force", "BUS_OPEN stays"),
+        (fuzz_faults.Reset, "reset", "not zero after a reset"),
+        (fuzz_faults.Response, "errors", "should"),
+        (fuzz_faults.Impatience, "errors", "should"),
+        (fuzz_faults.Stop, "errors", "should"),
+        (fuzz_faults.Misaligned, "errors", "should"),
+    ],
+)
 def test_judges_faults(fuzzer, monkeypatch, kind, call, message):
     """Without its effect, or with one that must not be, each is wrong sooner or later."""
     if call == "errors":
-        monkeypatch.setattr(kind, "arm", lambda self, values, arm=kind.arm: (arm(self, values), setattr(self, "errors", frozenset())))
+        monkeypatch.setattr(
+            kind, "arm", lambda self, values, arm=kind.arm: (arm(self, values), setattr(self, "errors", frozenset()))
+        )
     else:
         for owner in (fuzzer, fuzzer.backend, kind):
             if hasattr(owner, call):
@@ -66,9 +85,14 @@ def test_sees_a_burst_without_the_right(fuzzer, monkeypatch):
         fuzzer.run(1)
 
 
-@pytest.mark.parametrize("change, message", [
-    (lambda what: what.errors.add((3, 0)), "the oracle refuses"), (lambda what: what.spans.clear(), "no instruction writes"),
-    (lambda what: setattr(what, "cycles", 20), "no interrupt")])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda what: what.errors.add((3, 0)), "the oracle refuses"),
+        (lambda what: what.spans.clear(), "no instruction writes"),
+        (lambda what: setattr(what, "cycles", 20), "no interrupt"),
+    ],
+)
 def test_sees_what_must_not_be(fuzzer, monkeypatch, change, message):
     real = fuzz.verdict
 
@@ -88,7 +112,10 @@ def test_update_with_momentum_after_one_without(fuzzer):
     beats = 4
     words = beats * config.mem_bytes // config.row_bytes
     shape = dict(n_outer=1, n_inner=words, n_words=words, run_beats=beats, beta_m=1 << 14, shift_v=14)
-    updates = [isa.instruction(Opcode.UPDATE, momentum=m, addr=4096 + 2048 * m, momentum_addr=4096 + 2048 * m + 1024, **shape) for m in (0, 1)]
+    updates = [
+        isa.instruction(Opcode.UPDATE, momentum=m, addr=4096 + 2048 * m, momentum_addr=4096 + 2048 * m + 1024, **shape)
+        for m in (0, 1)
+    ]
     program = [isa.encode(instr) for instr in (*updates, isa.instruction(Opcode.END))]
     image[: len(program) * isa.BYTES] = np.frombuffer(b"".join(program), np.uint8)
     fuzzer.check(Case("valid", image, 0, program, (0, 0, 0, 0), [(0, 8192, reg.READ | reg.WRITE)]), 1, lambda *_: None)

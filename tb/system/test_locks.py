@@ -5,15 +5,21 @@ from dataclasses import replace
 
 import pytest
 
-from gradcore import isa
-from gradcore import registers as reg
-from gradcore.isa import ENGINE, Opcode
+from gradcore.isa import instruction as isa
+from gradcore.isa import registers as reg
+from gradcore.isa.instruction import ENGINE, Opcode
 from gradcore.sim.backend import IRQ
 from tb.support.safety import changed
 from tb.support.sim import SIZE
 
 BASES = (reg.PROG_BASE, *reg.BASE)
-LOCKED = (reg.SEED, reg.PROG_LENGTH, reg.WATCHDOG, *(base + part for base in BASES for part in (0, 4)), *range(reg.WINDOW, reg.WINDOW + 4 * reg.WINDOW_BYTES, 4))
+LOCKED = (
+    reg.SEED,
+    reg.PROG_LENGTH,
+    reg.WATCHDOG,
+    *(base + part for base in BASES for part in (0, 4)),
+    *range(reg.WINDOW, reg.WINDOW + 4 * reg.WINDOW_BYTES, 4),
+)
 
 
 def test_registers_written_under_a_running_program_change_nothing(bench):
@@ -21,7 +27,7 @@ def test_registers_written_under_a_running_program_change_nothing(bench):
     wait, todo, cycles = bench.backend.wait_irq, [], bench.device.counters()["cycles"]
 
     def write_then_wait(timeout):
-        bench.backend.wait_irq = wait       # the driver waits in several parts
+        bench.backend.wait_irq = wait  # the driver waits in several parts
         values = [bench.backend.read32(offset) for offset in LOCKED]
         assert not bench.backend.read32(reg.STATUS) & reg.LOCKED_WRITE
         for n in range(len(LOCKED)):
@@ -53,8 +59,8 @@ def test_locked_windows_open_with_a_reset_alone(bench):
         backend.write32(offset, ~value)
         assert backend.read32(offset) == value
     assert backend.read32(reg.STATUS) & reg.LOCKED_WRITE
-    bench.good_step()                       # opens the same windows again: ignored
-    backend.write32(reg.SEED, 5)            # the rest is not locked
+    bench.good_step()  # opens the same windows again: ignored
+    backend.write32(reg.SEED, 5)  # the rest is not locked
     assert backend.read32(reg.SEED) == 5
     bench.stopped_step(300)
     assert backend.read32(reg.LOCK) == reg.LOCK_WINDOWS
@@ -74,7 +80,11 @@ def test_misaligned_base(bench, base):
         backend.write32(reg.CTRL, reg.START)
         assert backend.run(50) == IRQ and backend.read32(reg.STATUS) == reg.FAILED
         address = aligned + low | backend.read32(base + 4) << 32
-        assert (backend.read32(reg.ERROR), backend.read32(reg.ERROR_ADDR), backend.read32(reg.ERROR_ADDR + 4)) == (9, address & 0xFFFFFFFF, address >> 32)
+        assert (backend.read32(reg.ERROR), backend.read32(reg.ERROR_ADDR), backend.read32(reg.ERROR_ADDR + 4)) == (
+            9,
+            address & 0xFFFFFFFF,
+            address >> 32,
+        )
     assert backend.traffic == traffic
     backend.write32(base, aligned)
 
@@ -91,17 +101,35 @@ def test_the_first_misaligned_address_is_told(bench):
 
 
 def test_token_overflow(bench):
-    """4095 tokens that nobody takes are fine. One more ends the program while the LOADs behind it run; ERROR names the next one given out."""
+    """4095 tokens that nobody takes are fine. One more ends the program while the LOADs behind it run; ERROR names the
+    next one given out."""
     device, backend = bench.device, bench.backend
     memory, place = backend.memory, device._base + (1 << 20)
     load = next(instr for instr in bench.program.instructions if instr.opcode == Opcode.LOAD)
-    small = changed(load, wait=0, signal=0, n_words=1, n_b=1, n_y=1, n_x=1, n_c=1, run_beats=-(-device.config.vector_bytes // backend.beat_bytes),
-                    n1=1, n2=1, base_sel=0, addr=0)  # fmt: skip
+    small = changed(
+        load,
+        wait=0,
+        signal=0,
+        n_words=1,
+        n_b=1,
+        n_y=1,
+        n_x=1,
+        n_c=1,
+        run_beats=-(-device.config.vector_bytes // backend.beat_bytes),
+        n1=1,
+        n2=1,
+        base_sel=0,
+        addr=0,
+    )
     backend.tune(replace(memory, latency=1, stall=0, jitter=0))
     for tokens, status in ((4095, reg.DONE), (4096, reg.FAILED)):
-        binary = isa.assemble([*[changed(small, signal=1 << ENGINE[Opcode.UPDATE])] * tokens, *[small] * 40, isa.Instruction(Opcode.END)])
+        binary = isa.assemble(
+            [*[changed(small, signal=1 << ENGINE[Opcode.UPDATE])] * tokens, *[small] * 40, isa.Instruction(Opcode.END)]
+        )
         backend.mem_write(place, binary)
-        for offset, value in (reg.window(0, 0, SIZE, reg.READ) | {reg.PROG_BASE: place, reg.PROG_LENGTH: tokens + 41}).items():
+        for offset, value in (
+            reg.window(0, 0, SIZE, reg.READ) | {reg.PROG_BASE: place, reg.PROG_LENGTH: tokens + 41}
+        ).items():
             backend.write32(offset, value)
         backend.write32(reg.IRQ_STATUS, reg.IRQ_DONE | reg.IRQ_FAILED)
         backend.write32(reg.CTRL, reg.START)

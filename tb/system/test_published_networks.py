@@ -5,23 +5,28 @@ from dataclasses import replace
 
 import pytest
 
-from gradcore.config import EngineConfig
-from gradcore.fold import ceil_div
-from gradcore.network import load
+from gradcore.isa.config import EngineConfig
+from gradcore.isa.fold import ceil_div
+from gradcore.network.description import load
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
-from gradcore.sources import ROOT
-from tb.compiler.networks import train
+from gradcore.sim.sources import ROOT
+from tb.model.compiler.networks import train
 
 
 def scaled(network, minibatch: int):
     """A quarter of the maps (not of the classes); images of half the side where the layers leave something of them."""
-    layers = [layer if layer is network.layers[-1] else replace(layer, maps=ceil_div(layer.maps, 4)) for layer in network.layers]
+    layers = [
+        layer if layer is network.layers[-1] else replace(layer, maps=ceil_div(layer.maps, 4))
+        for layer in network.layers
+    ]
     side = network.shape[1] // 2 if network.shape[1] == 32 else network.shape[1]
     return replace(network, shape=(network.shape[0], side, side), layers=tuple(layers), minibatch=minibatch)
 
 
-@pytest.mark.parametrize("name, cols, minibatch", [("cifar10-1x", 4, 6), ("cifar10-2x", 8, 5), ("cifar10-4x", 16, 3), ("fcte-mnist", 4, 5)])
+@pytest.mark.parametrize(
+    "name, cols, minibatch", [("cifar10-1x", 4, 6), ("cifar10-2x", 8, 5), ("cifar10-4x", 16, 3), ("fcte-mnist", 4, 5)]
+)
 def test_trains_bit_exactly(name, cols, minibatch):
     config = EngineConfig(grid=4, cols=cols, mem_bytes=16, act_depth=4096, wgt_depth=16384, grad_depth=16384)
     network = scaled(load(ROOT / "examples" / name / "net.toml"), minibatch)

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever goes wrong, the engine says what and where, leaves the bus clean and trains on without a reset, bit-exactly."""
+"""Whatever goes wrong, the engine says what and where, leaves the bus clean and trains on without a reset,
+bit-exactly."""
 
 import numpy as np
 import pytest
 
-from gradcore import isa
-from gradcore import registers as reg
-from gradcore.driver import EngineError
-from gradcore.isa import Opcode
+from gradcore.host.device import EngineError
+from gradcore.isa import instruction as isa
+from gradcore.isa import registers as reg
+from gradcore.isa.instruction import Opcode
 from tb.support.safety import NETWORK, changed
 from tb.support.sim import SIZE
 
@@ -17,33 +18,46 @@ TRANSFERS = (Opcode.LOAD, Opcode.LOADW, Opcode.STORE, Opcode.UPDATE)
 @pytest.mark.parametrize("kind, first", [("read", 16), ("write", 32)])
 @pytest.mark.parametrize("response", [2, 3])
 def test_error_response(bench, kind, first, response):
-    bursts = 8 if kind == "write" else 45 if bench.backend.beat_bytes == 64 else 60    # that every program has
+    bursts = 8 if kind == "write" else 45 if bench.backend.beat_bytes == 64 else 60  # that every program has
     for _ in range(3):
         bench.backend.fault(kind, int(bench.rng.integers(0, bursts)), response)
         error = bench.bad_step()
         assert error.code == first + response
-        opcodes = (Opcode.STORE, Opcode.UPDATE) if kind == "write" else (Opcode.LOAD, Opcode.LOADW, Opcode.UPDATE, Opcode.END, Opcode.COMPUTE, Opcode.STORE)
+        opcodes = (
+            (Opcode.STORE, Opcode.UPDATE)
+            if kind == "write"
+            else (Opcode.LOAD, Opcode.LOADW, Opcode.UPDATE, Opcode.END, Opcode.COMPUTE, Opcode.STORE)
+        )
         assert bench.program.instructions[error.index].opcode in opcodes
         assert bench.device._base <= error.address < bench.device._free
         bench.good_step()
 
 
-@pytest.mark.parametrize("opcodes, field, code", [
-    ((Opcode.LOAD, Opcode.LOADW), "addr", 7), ((Opcode.STORE,), "addr", 8), ((Opcode.UPDATE,), "addr", 8), ((Opcode.UPDATE,), "momentum_addr", 7)])
+@pytest.mark.parametrize(
+    "opcodes, field, code",
+    [
+        ((Opcode.LOAD, Opcode.LOADW), "addr", 7),
+        ((Opcode.STORE,), "addr", 8),
+        ((Opcode.UPDATE,), "addr", 8),
+        ((Opcode.UPDATE,), "momentum_addr", 7),
+    ],
+)
 def test_address_outside_the_windows(bench, opcodes, field, code):
     index = bench.somewhere(*opcodes)
     instr = bench.program.instructions[index]
     outside = int(bench.rng.integers(SIZE, 1 << 40)) // 64 * 64
     bench.patched(index, changed(instr, **{field: outside}))
     error = bench.bad_step()
-    first = outside + (0 if instr["base_sel"] == 0 else (0, bench.device._images, bench.device._targets)[instr["base_sel"]])
+    first = outside + (
+        0 if instr["base_sel"] == 0 else (0, bench.device._images, bench.device._targets)[instr["base_sel"]]
+    )
     assert (error.code, error.index) == (code, index) and error.address == first
     bench.repaired(index)
 
 
 def test_write_where_only_reading_is_allowed(bench):
     index = bench.somewhere(Opcode.STORE)
-    target, program = bench.device._programs[NETWORK.minibatch, "train"]      # behind the window with both rights
+    target, program = bench.device._programs[NETWORK.minibatch, "train"]  # behind the window with both rights
     bench.patched(index, changed(bench.program.instructions[index], addr=target))
     before = bench.backend.mem_read(target, program.binary.size)
     error = bench.bad_step()
@@ -59,11 +73,28 @@ def test_closed_windows(bench):
     del bench.device._open_windows
 
 
-@pytest.mark.parametrize("fields", [
-    {"n_words": 0}, {"run_beats": 0}, {"addr": 8}, {"n_y": 0}, {"n1": 0}, {"stride1": 3}, {"n_outer": 0}, {"n_g": 0}, {"n_last": 0}, {"n_last": 5},
-    {"mode": 3}, {"loss": 3}, {"fold": 3}, {"buffer": 3}, {"momentum_addr": 1}])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"n_words": 0},
+        {"run_beats": 0},
+        {"addr": 8},
+        {"n_y": 0},
+        {"n1": 0},
+        {"stride1": 3},
+        {"n_outer": 0},
+        {"n_g": 0},
+        {"n_last": 0},
+        {"n_last": 5},
+        {"mode": 3},
+        {"loss": 3},
+        {"fold": 3},
+        {"buffer": 3},
+        {"momentum_addr": 1},
+    ],
+)
 def test_malformed_instruction(bench, fields):
-    name, = fields
+    (name,) = fields
     index = bench.somewhere(*(opcode for opcode in Opcode if name in isa.FIELDS[opcode]))
     bench.patched(index, changed(bench.program.instructions[index], **fields))
     error = bench.bad_step()
@@ -110,8 +141,15 @@ def test_lengths_that_do_not_agree(bench, opcode, lengths):
         instr = bench.program.instructions[index]
         fields = {name: instr[name] + more for name in lengths if name in isa.FIELDS[opcode]}
         # Both together: a transfer of rows or vectors of less than a beat may still have its beats.
-        words, size = fields.get("n_words", instr["n_words"]), config.row_bytes if "n_inner" in fields else config.vector_bytes
-        if min(fields.values()) < 1 or (len(fields) > 1 and -(-words * size // config.mem_bytes) == instr["run_beats"] * instr.fields.get("n1", 1) * instr.fields.get("n2", 1)):
+        words, size = (
+            fields.get("n_words", instr["n_words"]),
+            config.row_bytes if "n_inner" in fields else config.vector_bytes,
+        )
+        if min(fields.values()) < 1 or (
+            len(fields) > 1
+            and -(-words * size // config.mem_bytes)
+            == instr["run_beats"] * instr.fields.get("n1", 1) * instr.fields.get("n2", 1)
+        ):
             continue
         bench.patched(index, changed(instr, **fields))
         error = bench.bad_step()

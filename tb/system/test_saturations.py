@@ -4,12 +4,12 @@
 import numpy as np
 import pytest
 
-from gradcore.driver import Device, MachineBackend
-from gradcore.fixed import saturate
-from gradcore.reference import initial_weights
+from gradcore.host.device import Device, MachineBackend
+from gradcore.numerics.fixed_point import saturate
+from gradcore.reference.trainer import initial_weights
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
-from tb.compiler.networks import fitting_network, minibatch
+from tb.model.compiler.networks import fitting_network, minibatch
 from tb.system.test_training_steps import ENGINES
 
 KINDS = ("act", "delta", "update")
@@ -28,8 +28,14 @@ def test_counters_equal_the_models(engine):
         rng = np.random.default_rng(seed)
         network = fitting_network(rng, config, most_images=9, largest=9)
         grow = int(rng.choice([0, 2, 4]))
-        state = [{key: saturate(values << grow, network.data_width) for key, values in layer.items()} for layer in initial_weights(network, seed)]
-        backends = SimBackend(build_engine(config)[0], Memory(size=1 << 26, seed=seed)), MachineBackend(config, 1 << 26, "random", seed)
+        state = [
+            {key: saturate(values << grow, network.data_width) for key, values in layer.items()}
+            for layer in initial_weights(network, seed)
+        ]
+        backends = (
+            SimBackend(build_engine(config)[0], Memory(size=1 << 26, seed=seed)),
+            MachineBackend(config, 1 << 26, "random", seed),
+        )
         engine_, model = (Device(backend, network, config, seed, state) for backend in backends)
         for iteration in range(2):
             x, labels = minibatch(rng, network, int(rng.integers(1, network.minibatch + 1)))

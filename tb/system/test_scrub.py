@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program leaves in the memories on chip can be read out by the next one, until they are scrubbed: then all of them are zero."""
+"""What a program leaves in the memories on chip can be read out by the next one, until they are scrubbed: then all of
+them are zero."""
 
 import random
 
@@ -8,16 +9,16 @@ import numpy as np
 import pytest
 from cocotb.handle import Force, Release
 
-from gradcore import isa
-from gradcore import registers as reg
-from gradcore.isa import GATE_BUFFER, WU, Opcode, instruction
+from gradcore.isa import instruction as isa
+from gradcore.isa import registers as reg
+from gradcore.isa.instruction import GATE_BUFFER, WU, Opcode, instruction
 from tb.support.bench import cycles, reset
 from tb.support.fuzz import serial
 from tb.support.native import SCRUB, NativeEngine
 from tb.support.runner import parameter, run
 
-BEAT, VECTOR, ROW = 64, 32, 8       # bytes
-ONES = 0x2000           # of vectors of ones, behind BASE 1
+BEAT, VECTOR, ROW = 64, 32, 8  # bytes
+ONES = 0x2000  # of vectors of ones, behind BASE 1
 
 
 class Memories:
@@ -29,20 +30,55 @@ class Memories:
     def _vectors(self, addr, count, base_sel):
         """DRAM side and loops of a transfer of whole vectors."""
         assert count * VECTOR % BEAT == 0
-        return dict(base_sel=base_sel, addr=addr, run_beats=count * VECTOR // BEAT, n1=1, n2=1, n_words=count, n_b=1, n_y=1, n_x=1, n_c=count, fold=2)
+        return dict(
+            base_sel=base_sel,
+            addr=addr,
+            run_beats=count * VECTOR // BEAT,
+            n1=1,
+            n2=1,
+            n_words=count,
+            n_b=1,
+            n_y=1,
+            n_x=1,
+            n_c=count,
+            fold=2,
+        )
 
     def _rows(self, addr, count, base_sel):
-        return dict(base_sel=base_sel, addr=addr, run_beats=count * ROW // BEAT, n_words=count, n_outer=1, n_inner=count)
+        return dict(
+            base_sel=base_sel, addr=addr, run_beats=count * ROW // BEAT, n_words=count, n_outer=1, n_inner=count
+        )
 
     def fill(self):
         act, wgt, grad, gate = self.depth.values()
         instructions = [instruction(Opcode.LOAD, buffer=buffer, **self._vectors(0, act, 1)) for buffer in (0, 1)]
-        instructions += [instruction(Opcode.LOAD, buffer=GATE_BUFFER, **self._vectors(0, gate, 1)), instruction(Opcode.LOADW, **self._rows(0, wgt, 1) | dict(n1=1, n2=1))]
-        wide = min(act, grad)       # channels, each of them gives a row of gradients for every tap
-        operand = dict(fold=2, row_fold=2, col_fold=2, row_height=4, row_width=4, col_height=4, col_width=4, height=4, width=4)
-        instructions.append(instruction(
-            Opcode.COMPUTE, mode=WU, **operand, n_rg=1, n_ky=grad // wide, n_kx=1, n_g=wide // 4, n_last=4, n_by=1, n_bx=1, row_channels=4,
-            col_channels=wide, grad_first=1, grad_stride_ky=wide, n_valid=1))
+        instructions += [
+            instruction(Opcode.LOAD, buffer=GATE_BUFFER, **self._vectors(0, gate, 1)),
+            instruction(Opcode.LOADW, **self._rows(0, wgt, 1) | dict(n1=1, n2=1)),
+        ]
+        wide = min(act, grad)  # channels, each of them gives a row of gradients for every tap
+        operand = dict(
+            fold=2, row_fold=2, col_fold=2, row_height=4, row_width=4, col_height=4, col_width=4, height=4, width=4
+        )
+        instructions.append(
+            instruction(
+                Opcode.COMPUTE,
+                mode=WU,
+                **operand,
+                n_rg=1,
+                n_ky=grad // wide,
+                n_kx=1,
+                n_g=wide // 4,
+                n_last=4,
+                n_by=1,
+                n_bx=1,
+                row_channels=4,
+                col_channels=wide,
+                grad_first=1,
+                grad_stride_ky=wide,
+                n_valid=1,
+            )
+        )
         return isa.assemble(serial([*instructions, instruction(Opcode.END)]))
 
     def show(self):
@@ -58,12 +94,25 @@ class Memories:
             return at - size
 
         for buffer in (0, 1):
-            instructions.append(instruction(Opcode.STORE, buffer=buffer, **everything, **self._vectors(place(f"operand buffer {buffer}", act * VECTOR), act, 0)))
-        for first in range(0, gate, act):       # ones times the gates, by way of buffer 0
+            instructions.append(
+                instruction(
+                    Opcode.STORE,
+                    buffer=buffer,
+                    **everything,
+                    **self._vectors(place(f"operand buffer {buffer}", act * VECTOR), act, 0),
+                )
+            )
+        for first in range(0, gate, act):  # ones times the gates, by way of buffer 0
             instructions.append(instruction(Opcode.LOAD, scale=1, gate_base=first, **self._vectors(ONES, act, 1)))
-            instructions.append(instruction(Opcode.STORE, **everything, **self._vectors(place(f"gates {first}..", act * VECTOR), act, 0)))
+            instructions.append(
+                instruction(
+                    Opcode.STORE, **everything, **self._vectors(place(f"gates {first}..", act * VECTOR), act, 0)
+                )
+            )
         # The old weights and the gradients alone.
-        instructions.append(instruction(Opcode.UPDATE, resident=1, wgt_inner=wgt, **self._rows(place("weights", wgt * ROW), wgt, 0)))
+        instructions.append(
+            instruction(Opcode.UPDATE, resident=1, wgt_inner=wgt, **self._rows(place("weights", wgt * ROW), wgt, 0))
+        )
         instructions.append(instruction(Opcode.UPDATE, lr_m=1, **self._rows(place("gradients", grad * ROW), grad, 0)))
         return isa.assemble(serial([*instructions, instruction(Opcode.END)])), places
 
@@ -71,13 +120,15 @@ class Memories:
 @cocotb.test()
 async def nothing_is_left_after_a_scrub(dut):
     engine, memories = NativeEngine(dut), Memories()
-    words = 1 + np.random.default_rng(cocotb.RANDOM_SEED).integers(0, 1 << 14, 1 << 12) * 2     # odd: as gates all of them are one
+    words = (
+        1 + np.random.default_rng(cocotb.RANDOM_SEED).integers(0, 1 << 14, 1 << 12) * 2
+    )  # odd: as gates all of them are one
     engine.memory.write(engine.IMAGES, words.astype("<i2").tobytes())
     engine.memory.write(engine.IMAGES + ONES, np.ones(1 << 12, "<i2").tobytes())
     program, places = memories.show()
 
     async def show():
-        engine.memory.write(0, bytes(engine.PROGRAM))       # the weights to which the gradients are added are zero
+        engine.memory.write(0, bytes(engine.PROGRAM))  # the weights to which the gradients are added are zero
         await engine.run(program)
         return {name: np.frombuffer(engine.memory.read(at, size), "<i2") for name, at, size in places}
 
@@ -98,7 +149,7 @@ async def takes_as_long_as_the_deepest_memory_needs_from_a_reset_of_the_memories
     await engine.boot()
     await engine.write(reg.CTRL, SCRUB)
     await cycles(dut, random.randrange(60))
-    dut.g_engine.core_rst.value = Force(1)       # a reset of the memories takes back what is on its way to them
+    dut.g_engine.core_rst.value = Force(1)  # a reset of the memories takes back what is on its way to them
     await cycles(dut, random.randint(1, 3))
     dut.g_engine.core_rst.value = Release()
     for cycle in range(max(Memories().depth.values()) + 8):
@@ -107,8 +158,23 @@ async def takes_as_long_as_the_deepest_memory_needs_from_a_reset_of_the_memories
     assert not dut.g_engine.scrubbing.value
 
 
-@pytest.mark.parametrize("act, wgt, grad, gate", [(64, 16, 32, 128), (128, 16, 16, 64), (64, 128, 32, 64), (64, 16, 128, 64)])
+@pytest.mark.parametrize(
+    "act, wgt, grad, gate", [(64, 16, 32, 128), (128, 16, 16, 64), (64, 128, 32, 64), (64, 16, 128, 64)]
+)
 def test_scrub(act, wgt, grad, gate):
     """Each memory the deepest."""
-    run("engine", "gc_engine", {"GRID": 4, "COLS": 4, "MEM_W": 512, "ADDR_W": 40, "ACT_DEPTH": act, "WGT_DEPTH": wgt, "GRAD_DEPTH": grad, "GATE_DEPTH": gate},
-        testcase=None if gate == 128 else "takes_as_long_as_the_deepest_memory_needs_from_a_reset_of_the_memories_on")
+    run(
+        "engine",
+        "gc_engine",
+        {
+            "GRID": 4,
+            "COLS": 4,
+            "MEM_W": 512,
+            "ADDR_W": 40,
+            "ACT_DEPTH": act,
+            "WGT_DEPTH": wgt,
+            "GRAD_DEPTH": grad,
+            "GATE_DEPTH": gate,
+        },
+        testcase=None if gate == 128 else "takes_as_long_as_the_deepest_memory_needs_from_a_reset_of_the_memories_on",
+    )

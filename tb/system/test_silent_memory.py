@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A memory that falls silent: every program still ends, with its code and an interrupt, and there is a way back that trains on bit-exactly."""
+"""A memory that falls silent: every program still ends, with its code and an interrupt, and there is a way back that
+trains on bit-exactly."""
 
 import pytest
 
-from gradcore import registers as reg
+from gradcore.isa import registers as reg
 from gradcore.sim.backend import IRQ
 
 OPEN = reg.FAILED | reg.BUS_OPEN
-BURSTS = {"read": 40, "write": 8}       # that every program has
-WATCHDOG = 700                          # more than the slowest answer takes
+BURSTS = {"read": 40, "write": 8}  # that every program has
+WATCHDOG = 700  # more than the slowest answer takes
 
 
 def silence(bench, kind, fault):
@@ -25,7 +26,8 @@ def start_is_ignored(bench):
 
 
 def forced(bench, memory_first):
-    """The way back by force: memory reset and forced reset in either order. Nothing of the old writes comes any more."""
+    """The way back by force: memory reset and forced reset in either order. Nothing of the old writes comes any
+    more."""
     dram = bench.backend.dram.copy()
     calls = [bench.backend.forget, lambda: bench.backend.write32(reg.CTRL, reg.FORCE)]
     for call in calls if memory_first else reversed(calls):
@@ -48,7 +50,7 @@ def test_watchdog_ends_it_and_there_are_two_ways_back(bench, kind, fault):
         if back == "revive":
             bench.backend.revive()
             assert bench.closes(2000) and bench.backend.outstanding == 0
-            bench.device.load(bench.snapshot)       # the late writes
+            bench.device.load(bench.snapshot)  # the late writes
         else:
             forced(bench, back != "force")
         bench.good_step()

@@ -10,12 +10,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gradcore import compiler
-from gradcore.config import EngineConfig
-from gradcore.network import Conv, Dense, Network
+from gradcore.compiler import compile as compiler
+from gradcore.isa.config import EngineConfig
+from gradcore.network.description import Conv, Dense, Network
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
-from tb.compiler.networks import fitting_network, splitting_network, train, train_on_machine
+from tb.model.compiler.networks import fitting_network, splitting_network, train, train_on_machine
 from tb.support.sim import ENGINES as FRONTS
 from tb.support.sim import simulation
 
@@ -60,14 +60,22 @@ def test_groups_of_lanes_share_the_channels(engine, seed):
     rng = np.random.default_rng(seed)
     network = splitting_network(rng, config)
     print(f"seed {seed}: {network}")
-    with SimBackend(build_engine(config)[0], Memory(size=1 << 26, latency=int(rng.integers(1, 100)), seed=seed)) as backend:
+    with SimBackend(
+        build_engine(config)[0], Memory(size=1 << 26, latency=int(rng.integers(1, 100)), seed=seed)
+    ) as backend:
         train(backend, network, config, seed)
 
 
 def test_last_taps_of_the_second_layer_after_the_first_layer():
     config = ENGINES["4x4x8"]
-    network = Network("last", (3, 16, 16), (Conv(4, (3, 3), (1, 1)), Conv(4, (3, 3), (1, 1), pool=2), Dense(3)), minibatch=1)
-    parts = [op.text for op in compiler.compile_network(network, config).train.ops if op.layer == "conv1" and op.text.startswith("WU")]
+    network = Network(
+        "last", (3, 16, 16), (Conv(4, (3, 3), (1, 1)), Conv(4, (3, 3), (1, 1), pool=2), Dense(3)), minibatch=1
+    )
+    parts = [
+        op.text
+        for op in compiler.compile_network(network, config).train.ops
+        if op.layer == "conv1" and op.text.startswith("WU")
+    ]
     assert len(parts) == 2
     train_on_machine(network, config, 1)
     with SimBackend(build_engine(config)[0], Memory(size=1 << 26)) as backend:
@@ -84,9 +92,15 @@ def test_dense_over_a_large_map_in_the_finest_fold():
 
 @pytest.mark.parametrize("bit", [16, 17, 18, 19])
 def test_gates_beyond_16_bits(bit, monkeypatch):
-    """Gates of the first two layers and targets around address 2^bit, the others at the start of the buffer, where addresses that lose this
-    bit would meet them. Every user of the gate buffer is there: LOAD writes and reads it, COMPUTE writes and reads it."""
-    network = Network("gates", (2, 12, 12), (Conv(3, (3, 3), (1, 1)), Conv(5, (3, 3), (1, 1), pool=2), Conv(9, (3, 3), (1, 1)), Dense(6)), minibatch=5)
+    """Gates of the first two layers and targets around address 2^bit, the others at the start of the buffer, where
+    addresses that lose this bit would meet them. Every user of the gate buffer is there: LOAD writes and reads it,
+    COMPUTE writes and reads it."""
+    network = Network(
+        "gates",
+        (2, 12, 12),
+        (Conv(3, (3, 3), (1, 1)), Conv(5, (3, 3), (1, 1), pool=2), Conv(9, (3, 3), (1, 1)), Dense(6)),
+        minibatch=5,
+    )
     plan = compiler.memory_map
 
     def spread(*arguments):
@@ -94,7 +108,12 @@ def test_gates_beyond_16_bits(bit, monkeypatch):
         low = memory.gate[2][0]
         assert memory.gate[3] is None and low > 20
         high = (1 << bit) - 20
-        gate = [(high + memory.gate[0][0], memory.gate[0][1]), (high + memory.gate[1][0], memory.gate[1][1]), (0, memory.gate[2][1]), None]
+        gate = [
+            (high + memory.gate[0][0], memory.gate[0][1]),
+            (high + memory.gate[1][0], memory.gate[1][1]),
+            (0, memory.gate[2][1]),
+            None,
+        ]
         return replace(memory, gate=tuple(gate), target_gate=high + low)
 
     monkeypatch.setattr(compiler, "memory_map", spread)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of parameters against gradcore.optimiser: every rounding, both optimisers, extremes and ties."""
+"""Rows of parameters against gradcore.ops.optimiser: every rounding, both optimisers, extremes and ties."""
 
 import random
 
@@ -7,9 +7,10 @@ import cocotb
 import numpy as np
 import pytest
 
-from gradcore.fixed import GRADIENT, MODES, MOMENTUM, WEIGHT, position_random
-from gradcore.network import UpdateParameters
-from gradcore.optimiser import saturates, update
+from gradcore.network.description import UpdateParameters
+from gradcore.numerics.fixed_point import MODES
+from gradcore.numerics.random_numbers import GRADIENT, MOMENTUM, WEIGHT, position_random
+from gradcore.ops.optimiser import saturates, update
 from tb.support.bench import PAUSES, Sink, Source, cycles, reset, start
 from tb.support.bits import pack, unpack
 from tb.support.runner import expect_elaboration_error, parameter, run
@@ -22,8 +23,11 @@ def numbers(width: int, count: int, shift: int = 0) -> list[int]:
     low, high = -(1 << (width - 1)), (1 << (width - 1)) - 1
     half = 1 << max(shift - 1, 0)
     tie = [n for n in (half, -half, 3 * half, -3 * half, half - 1, 1 - half) if low <= n <= high] or [0]
-    kinds = [lambda: random.choice([low, high, -1, 0, 1]), lambda: random.choice(tie),
-             lambda: random.randint(low, high) >> random.randrange(width)]
+    kinds = [
+        lambda: random.choice([low, high, -1, 0, 1]),
+        lambda: random.choice(tie),
+        lambda: random.randint(low, high) >> random.randrange(width),
+    ]
     return [random.choice(kinds)() for _ in range(count)]
 
 
@@ -34,8 +38,13 @@ class Setting:
         self.mode = mode or random.choice(list(MODES))
         self.momentum = random.getrandbits(1) if momentum is None else momentum
         coef = [0, 1, 32767, random.randrange(32768), random.randrange(256)]
-        values = {"lr_m": random.choice(coef), "beta_m": random.choice(coef), "shift_v": random.randrange(32),
-                  "shift_g": random.randrange(48), "shift_w": random.randrange(16)} | fixed
+        values = {
+            "lr_m": random.choice(coef),
+            "beta_m": random.choice(coef),
+            "shift_v": random.randrange(32),
+            "shift_g": random.randrange(48),
+            "shift_w": random.randrange(16),
+        } | fixed
         self.numbers = UpdateParameters(**values, frac_v=0, frac_g=0)
         self.seed, self.tag, self.saturated = random.getrandbits(32), random.getrandbits(16), 0
 
@@ -46,7 +55,8 @@ class Setting:
         dut.cfg_seed.value, dut.cfg_tag.value = self.seed, self.tag
 
     def row(self) -> tuple[dict, list, list]:
-        """A random row: what the module gets, the new weights and the new momentum. `saturated` counts rows with a saturated word."""
+        """A random row: what the module gets, the new weights and the new momentum. `saturated` counts rows with a
+        saturated word."""
         cols, dw, acc_w = parameter("COLS"), parameter("DW"), parameter("ACC_W")
         p = self.numbers
         grad, wgt, mom = numbers(acc_w, cols, p.shift_g), numbers(dw, cols, p.shift_w), numbers(dw, cols, p.shift_v)
@@ -171,17 +181,32 @@ async def reset_forgets_the_rows_inside(dut):
 
 @pytest.mark.parametrize("cols, dw, acc_w", [(4, 8, 24), (4, 16, 48), (8, None, None), (16, None, 48)])
 def test_update(cols, dw, acc_w):
-    run("update", "gc_update", {"COLS": cols, "DW": dw or random.randint(8, 16), "ACC_W": acc_w or random.randint(24, 48)})
+    run(
+        "update",
+        "gc_update",
+        {"COLS": cols, "DW": dw or random.randint(8, 16), "ACC_W": acc_w or random.randint(24, 48)},
+    )
 
 
 def test_64_columns():
-    run("update", "gc_update", {"COLS": 64, "DW": 16, "ACC_W": random.randint(24, 48)},
-        testcase="matches_model_in_few_rows")
+    run(
+        "update",
+        "gc_update",
+        {"COLS": 64, "DW": 16, "ACC_W": random.randint(24, 48)},
+        testcase="matches_model_in_few_rows",
+    )
 
 
-@pytest.mark.parametrize("parameters, reason", [
-    ({"DW": 7}, "DW_"), ({"DW": 17}, "DW_"), ({"ACC_W": 23}, "ACC_W_"), ({"ACC_W": 49}, "ACC_W_"), ({"COLS": 0}, "COLS_"),
-    ({"COLS": 65}, "COLS_"),
-])
+@pytest.mark.parametrize(
+    "parameters, reason",
+    [
+        ({"DW": 7}, "DW_"),
+        ({"DW": 17}, "DW_"),
+        ({"ACC_W": 23}, "ACC_W_"),
+        ({"ACC_W": 49}, "ACC_W_"),
+        ({"COLS": 0}, "COLS_"),
+        ({"COLS": 65}, "COLS_"),
+    ],
+)
 def test_refuses(parameters, reason):
     expect_elaboration_error("update", "gc_update", parameters, reason)

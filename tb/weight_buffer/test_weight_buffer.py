@@ -31,7 +31,9 @@ class Buffer:
 
     def words(self, addr, rot, ramp, split=0):
         """Words of a read: every group's row, with split each another."""
-        return [self.word(j, addr ^ g * self.cols * split, rot, ramp) for g in range(self.groups) for j in range(self.cols)]
+        return [
+            self.word(j, addr ^ g * self.cols * split, rot, ramp) for g in range(self.groups) for j in range(self.cols)
+        ]
 
     def parts(self, first, count=1):
         """Parts in which the rows first.. lie."""
@@ -46,15 +48,21 @@ class Buffer:
         return found
 
     async def cycle(self, write=None, read=None, b=None, scrub=None):
-        """write: (addr, rot, words), read: (addr, rot, ramp[, split]), b: (addr, rot), scrub: addr; returns the words that leave in this cycle."""
+        """write: (addr, rot, words), read: (addr, rot, ramp[, split]), b: (addr, rot), scrub: addr; returns the words
+        that leave in this cycle."""
         dut = self.dut
-        dut.s_scrub.value, dut.s_scrub_addr.value = scrub is not None, random.randrange(self.depth) if scrub is None else scrub
+        dut.s_scrub.value, dut.s_scrub_addr.value = (
+            scrub is not None,
+            random.randrange(self.depth) if scrub is None else scrub,
+        )
         dut.s_b_valid.value = b is not None
         dut.s_b_addr.value, dut.s_b_rot.value = b or (0, 0)
         dut.s_wr_valid.value, dut.s_rd_valid.value = write is not None, read is not None
         addr, rot, words = write or (random.randrange(self.depth), random.randrange(self.cols), self.row())
         dut.s_wr_addr.value, dut.s_wr_rot.value, dut.s_wr_data.value = addr, rot, pack(words, self.dw)
-        dut.s_rd_addr.value, dut.s_rd_rot.value, dut.s_rd_ramp.value = read[:3] if read else (random.randrange(self.depth), 0, 1)
+        dut.s_rd_addr.value, dut.s_rd_rot.value, dut.s_rd_ramp.value = (
+            read[:3] if read else (random.randrange(self.depth), 0, 1)
+        )
         dut.s_rd_split.value = split = int(len(read) > 3 and read[3]) if read else random.getrandbits(1)
         await ReadOnly()
         due = self.leaving.pop(0)
@@ -66,7 +74,9 @@ class Buffer:
         assert b_due is None or unpack(dut.m_b_data.value, self.dw, self.cols) == b_due
         self.waiting.append(read and (*read[:3], split))
         read = self.waiting.pop(0)
-        taken = b is not None and not (read and (read[3] or self.parts(b[0]) & self.parts(read[0], self.cols if read[2] else 1)))
+        taken = b is not None and not (
+            read and (read[3] or self.parts(b[0]) & self.parts(read[0], self.cols if read[2] else 1))
+        )
         assert b is None or bool(dut.s_b_ready.value) == taken
         self.b_taken += taken
         self.b_leaving.append([self.word(j, *b, 0) for j in range(self.cols)] if taken else None)
@@ -85,7 +95,19 @@ class Buffer:
 
 
 async def begin(dut, fill=True):
-    names = ["s_scrub", "s_scrub_addr", "s_wr_addr", "s_wr_rot", "s_wr_data", "s_rd_addr", "s_rd_rot", "s_rd_ramp", "s_rd_split", "s_b_addr", "s_b_rot"]
+    names = [
+        "s_scrub",
+        "s_scrub_addr",
+        "s_wr_addr",
+        "s_wr_rot",
+        "s_wr_data",
+        "s_rd_addr",
+        "s_rd_rot",
+        "s_rd_ramp",
+        "s_rd_split",
+        "s_b_addr",
+        "s_b_rot",
+    ]
     await start(dut, **dict.fromkeys(names, 0))
     buffer = Buffer(dut)
     for addr in range(buffer.depth if fill else 0):
@@ -102,9 +124,13 @@ async def reads_and_writes_match_the_banks(dut, density):
         rot = random.randrange(buffer.cols)
         write = (addr, rot, buffer.row()) if random.random() < density else None
         near = (addr + random.choice([0, 0, 1, -buffer.cols + 1])) % buffer.depth
-        kind = random.choice([(0,), (1,), (0, 1)])      # a row, a ramp, a row for each group
+        kind = random.choice([(0,), (1,), (0, 1)])  # a row, a ramp, a row for each group
         read = (near, random.randrange(buffer.cols), *kind) if random.random() < density else None
-        b = (random.choice([near, random.randrange(buffer.depth)]), random.randrange(buffer.cols)) if random.random() < density else None
+        b = (
+            (random.choice([near, random.randrange(buffer.depth)]), random.randrange(buffer.cols))
+            if random.random() < density
+            else None
+        )
         await buffer.cycle(write, read, b)
     for _ in range(buffer.latency):
         await buffer.cycle()
@@ -123,7 +149,9 @@ async def matrix_comes_by_row_and_by_column(dut):
     by_row = [(base + i, i % cols, 0) for i in range(rows)]
     expected = [list(weights[i]) for i in range(rows)]
     by_column = [(base + first, out, 1) for first in range(0, rows - cols + 1, cols) for out in range(cols)]
-    expected += [list(weights[first:first + cols, out]) for first in range(0, rows - cols + 1, cols) for out in range(cols)]
+    expected += [
+        list(weights[first : first + cols, out]) for first in range(0, rows - cols + 1, cols) for out in range(cols)
+    ]
     got = [await buffer.cycle(read=read) for read in by_row + by_column]
     got += [await buffer.cycle() for _ in range(buffer.latency)]
     assert [words for words in got if words is not None] == [words * buffer.groups for words in expected]
@@ -138,10 +166,14 @@ async def a_walk_through_the_rows_goes_on_beside_the_passes(dut):
         inner = spent % buffer.cols
         step = spent // buffer.cols * buffer.cols
         before = buffer.b_taken
-        await buffer.cycle(read=((step if ramp else step + inner) % buffer.depth, inner, ramp), b=(row, row % buffer.cols))
+        await buffer.cycle(
+            read=((step if ramp else step + inner) % buffer.depth, inner, ramp), b=(row, row % buffer.cols)
+        )
         row, spent = row + buffer.b_taken - before, spent + 1
     one_part = len(buffer.parts(0, buffer.depth)) == 1
-    assert row <= buffer.latency - 4 if one_part else (row == buffer.depth), f"{row} of {buffer.depth} rows in {spent} cycles"
+    assert row <= buffer.latency - 4 if one_part else (row == buffer.depth), (
+        f"{row} of {buffer.depth} rows in {spent} cycles"
+    )
 
 
 @cocotb.test()
@@ -150,10 +182,14 @@ async def scrubbed_rows_are_zero(dut, before):
     buffer = await begin(dut, fill=before == "written")
     rows = list(range(buffer.depth)) if before == "unknown" else random.sample(range(buffer.depth), buffer.depth // 2)
     for addr in rows:
-        await buffer.cycle(scrub=addr, read=(addr, 0, 0) if before == "written" else None)      # a read sees it as it would a write
+        await buffer.cycle(
+            scrub=addr, read=(addr, 0, 0) if before == "written" else None
+        )  # a read sees it as it would a write
     for addr in range(buffer.depth):
-        await buffer.cycle(read=(addr, random.randrange(buffer.cols), random.getrandbits(1)), b=(random.randrange(buffer.depth), 0))
-    for addr in random.sample(range(buffer.depth), 8):      # and can be written again
+        await buffer.cycle(
+            read=(addr, random.randrange(buffer.cols), random.getrandbits(1)), b=(random.randrange(buffer.depth), 0)
+        )
+    for addr in random.sample(range(buffer.depth), 8):  # and can be written again
         await buffer.cycle(write=(addr, random.randrange(buffer.cols), buffer.row()))
     for addr in range(buffer.depth):
         await buffer.cycle(read=(addr, random.randrange(buffer.cols), 0))
@@ -182,24 +218,57 @@ async def reset_forgets_requests_and_keeps_the_words(dut):
 def test_weight_buffer(cols):
     depth, parts = random.choice([16, 32, 128, 512]), random.choice([1, 2, 4, 8])
     made = max(1, min(parts, depth // cols))
-    run("weight_buffer", "gc_weight_buffer", {"COLS": cols, "DW": random.randint(8, 16), "DEPTH": depth, "LATENCY": random.randint(4, 9),
-                                           "PARTS": parts, "GROUPS": random.choice([n for n in (1, 2, 4, 8) if n <= made])})
+    run(
+        "weight_buffer",
+        "gc_weight_buffer",
+        {
+            "COLS": cols,
+            "DW": random.randint(8, 16),
+            "DEPTH": depth,
+            "LATENCY": random.randint(4, 9),
+            "PARTS": parts,
+            "GROUPS": random.choice([n for n in (1, 2, 4, 8) if n <= made]),
+        },
+    )
 
 
-@pytest.mark.parametrize("cols, depth, parts, groups", [(4, 16, 4, 4), (8, 128, 8, 8), (16, 512, 4, 4), (32, 64, 4, 2), (32, 512, 4, 2)])
+@pytest.mark.parametrize(
+    "cols, depth, parts, groups", [(4, 16, 4, 4), (8, 128, 8, 8), (16, 512, 4, 4), (32, 64, 4, 2), (32, 512, 4, 2)]
+)
 def test_groups(cols, depth, parts, groups):
-    run("weight_buffer", "gc_weight_buffer", {"COLS": cols, "DW": 16, "DEPTH": depth, "LATENCY": 7, "PARTS": parts, "GROUPS": groups})
+    run(
+        "weight_buffer",
+        "gc_weight_buffer",
+        {"COLS": cols, "DW": 16, "DEPTH": depth, "LATENCY": 7, "PARTS": parts, "GROUPS": groups},
+    )
 
 
 @pytest.mark.parametrize("depth, latency", [(16, 4), (64, 5)])
 def test_shortest_latencies(depth, latency):
-    run("weight_buffer", "gc_weight_buffer", {"COLS": 16, "DW": 16, "DEPTH": depth, "LATENCY": latency, "PARTS": 4, "GROUPS": 1})
+    run(
+        "weight_buffer",
+        "gc_weight_buffer",
+        {"COLS": 16, "DW": 16, "DEPTH": depth, "LATENCY": latency, "PARTS": 4, "GROUPS": 1},
+    )
 
 
-@pytest.mark.parametrize("parameters, reason", [
-    ({"COLS": 2}, "COLS_"), ({"COLS": 12}, "COLS_"), ({"COLS": 128}, "COLS_"), ({"DW": 7}, "DW_"), ({"DW": 17}, "DW_"),
-    ({"DEPTH": 8}, "DEPTH_"), ({"DEPTH": 100}, "DEPTH_"), ({"LATENCY": 3}, "LATENCY_"), ({"PARTS": 3}, "PARTS_"), ({"PARTS": 16}, "PARTS_"),
-    ({"GROUPS": 3}, "GROUPS_"), ({"GROUPS": 8}, "GROUPS_"), ({"COLS": 64, "DEPTH": 128, "GROUPS": 4}, "GROUPS_"),
-])
+@pytest.mark.parametrize(
+    "parameters, reason",
+    [
+        ({"COLS": 2}, "COLS_"),
+        ({"COLS": 12}, "COLS_"),
+        ({"COLS": 128}, "COLS_"),
+        ({"DW": 7}, "DW_"),
+        ({"DW": 17}, "DW_"),
+        ({"DEPTH": 8}, "DEPTH_"),
+        ({"DEPTH": 100}, "DEPTH_"),
+        ({"LATENCY": 3}, "LATENCY_"),
+        ({"PARTS": 3}, "PARTS_"),
+        ({"PARTS": 16}, "PARTS_"),
+        ({"GROUPS": 3}, "GROUPS_"),
+        ({"GROUPS": 8}, "GROUPS_"),
+        ({"COLS": 64, "DEPTH": 128, "GROUPS": 4}, "GROUPS_"),
+    ],
+)
 def test_refuses(parameters, reason):
     expect_elaboration_error("weight_buffer", "gc_weight_buffer", parameters, reason)

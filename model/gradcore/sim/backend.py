@@ -41,8 +41,8 @@ class MemoryRuleBroken(RuntimeError):
 
 @dataclass(frozen=True)
 class Memory:
-    """The DRAM behind the port: reads and writes share `bytes_per_cycle`; `stall` is the probability of back-pressure per cycle and channel;
-    each burst waits `latency` cycles and up to `jitter` more."""
+    """The DRAM behind the port: reads and writes share `bytes_per_cycle`; `stall` is the probability of back-pressure
+    per cycle and channel; each burst waits `latency` cycles and up to `jitter` more."""
 
     size: int = 1 << 28
     bytes_per_cycle: int = 64
@@ -63,22 +63,39 @@ def _load(path):
     library = ctypes.CDLL(str(path))
     u, u64, p = ctypes.c_uint, ctypes.c_uint64, ctypes.c_void_p
     for name, result, *arguments in (
-        ("new", p, u64), ("free", None, p), ("beat_bytes", u), ("dram", p, p), ("name", ctypes.c_char_p, p), ("memory", None, p, u, u, u, u, u, u64), ("reset", None, p, u),
-        ("write32", None, p, u, u), ("read32", u, p, u), ("run", ctypes.c_int, p, u64), ("record", None, p, u), ("event_count", u64, p),
-        ("events", p, p), ("figure", u64, p, u),
-        ("fault", None, p, ctypes.c_bool, u64, u), ("revive", None, p), ("forget", None, p), ("outstanding", u, p), ("rights", None, p, p),
+        ("new", p, u64),
+        ("free", None, p),
+        ("beat_bytes", u),
+        ("dram", p, p),
+        ("name", ctypes.c_char_p, p),
+        ("memory", None, p, u, u, u, u, u, u64),
+        ("reset", None, p, u),
+        ("write32", None, p, u, u),
+        ("read32", u, p, u),
+        ("run", ctypes.c_int, p, u64),
+        ("record", None, p, u),
+        ("event_count", u64, p),
+        ("events", p, p),
+        ("figure", u64, p, u),
+        ("fault", None, p, ctypes.c_bool, u64, u),
+        ("revive", None, p),
+        ("forget", None, p),
+        ("outstanding", u, p),
+        ("rights", None, p, p),
         ("words", ctypes.c_bool, p, ctypes.c_char_p, u64, u64, p),
-    ):  # fmt: skip
+    ):
         function = getattr(library, f"gc_{name}")
         function.restype, function.argtypes = result, arguments
     return library
 
 
 class SimBackend:
-    """The five calls of a back end on a library made by `gradcore.sim.build`; `name` tells its front: sim, sim-axi or sim-avalon.
+    """The five calls of a back end on a library made by `gradcore.sim.build`; `name` tells its front: sim, sim-axi or
+    sim-avalon.
 
-    `cycles_per_second` turns the timeout of `wait_irq` into a limit on simulated cycles, so that a hang is found after the same cycle on
-    every computer. While the clock runs the interpreter's lock is free: another Python thread can work beside it.
+    `cycles_per_second` turns the timeout of `wait_irq` into a limit on simulated cycles, so that a hang is found after
+    the same cycle on every computer. While the clock runs the interpreter's lock is free: another Python thread can
+    work beside it.
     """
 
     def __init__(self, library, memory=Memory(), cycles_per_second=100_000):
@@ -110,10 +127,13 @@ class SimBackend:
         """Another bandwidth, latency and back-pressure from now on; nothing may be outstanding, the size stays."""
         self.memory = memory
         stall = int(memory.stall * 65536)
-        self._lib.gc_memory(self._sim, memory.bytes_per_cycle, memory.latency, memory.jitter, memory.outstanding, stall, memory.seed)
+        self._lib.gc_memory(
+            self._sim, memory.bytes_per_cycle, memory.latency, memory.jitter, memory.outstanding, stall, memory.seed
+        )
 
     def allow(self, rights):
-        """Bursts only where `rights`, one byte per 4 KiB page (1 read, 2 write), allow them; others break a rule. None: everywhere."""
+        """Bursts only where `rights`, one byte per 4 KiB page (1 read, 2 write), allow them; others break a rule. None:
+        everywhere."""
         pages = None if rights is None else np.ascontiguousarray(rights, np.uint8)
         if pages is not None and len(pages) != self.memory.size // 4096:
             raise ValueError(f"{len(pages)} rights for {self.memory.size // 4096} pages")
@@ -182,8 +202,9 @@ class SimBackend:
         return (rows.T << np.uint64(spare)).view(np.int64) >> spare
 
     def fault(self, kind, after, response):
-        """What meets the burst of `kind` ("read" or "write") before which `after` others go well: `response` 2 SLVERR, 3 DECERR; "silent":
-        it is never answered, nor any later one of its kind; "deaf": from it on no request and no write beat of its kind is taken."""
+        """What meets the burst of `kind` ("read" or "write") before which `after` others go well: `response` 2 SLVERR,
+        3 DECERR; "silent": it is never answered, nor any later one of its kind; "deaf": from it on no request and no
+        write beat of its kind is taken."""
         if kind not in ("read", "write") or response not in FAULTS:
             raise ValueError(f"no fault {response!r} of kind {kind!r}")
         self._lib.gc_fault(self._sim, kind == "write", after, FAULTS[response])
@@ -191,7 +212,8 @@ class SimBackend:
 
     @property
     def struck(self):
-        """Bursts that met an error response or got no answer since the last `fault`; one that was not even taken does not count."""
+        """Bursts that met an error response or got no answer since the last `fault`; one that was not even taken does
+        not count."""
         return self._figure(9) - self._struck
 
     def until_fault(self, kind):
@@ -203,8 +225,9 @@ class SimBackend:
         self._lib.gc_revive(self._sim)
 
     def forget(self):
-        """The memory is reset: it owes nothing, writes that it has not answered never happen, no fault is to come. A request that stands on
-        the bus is not taken; the next one after its withdrawal (forced reset of the engine) is."""
+        """The memory is reset: it owes nothing, writes that it has not answered never happen, no fault is to come. A
+        request that stands on the bus is not taken; the next one after its withdrawal (forced reset of the engine)
+        is."""
         self._lib.gc_forget(self._sim)
 
     @property
@@ -223,7 +246,9 @@ class SimBackend:
         if not total:
             return np.zeros(0, EVENT), 0
         size = self._capacity
-        raw = np.ctypeslib.as_array(ctypes.cast(self._lib.gc_events(self._sim), ctypes.POINTER(ctypes.c_uint8)), (size * EVENT.itemsize,))
+        raw = np.ctypeslib.as_array(
+            ctypes.cast(self._lib.gc_events(self._sim), ctypes.POINTER(ctypes.c_uint8)), (size * EVENT.itemsize,)
+        )
         ring = raw.view(EVENT)
         if total <= size:
             return ring[:total].copy(), 0

@@ -13,18 +13,36 @@ from pathlib import Path
 from filelock import FileLock
 
 from gradcore.sim import guard
-from gradcore.sources import ROOT, sources
+from gradcore.sim.sources import ROOT, sources
 
 FOLDER = Path(__file__).parent
 COMMON = ("sim.cpp", "front.h", "memory.h", "visible.vlt")
 # Back end: core, top, C++ source of the front.
-FRONTS = {"sim": ("engine", "gc_engine", "native.cpp"), "sim-axi": ("axi", "gc_engine_axi", "axi.cpp"), "sim-avalon": ("avalon", "gc_engine_avalon", "avalon.cpp")}
+FRONTS = {
+    "sim": ("engine", "gc_engine", "native.cpp"),
+    "sim-axi": ("axi", "gc_engine_axi", "axi.cpp"),
+    "sim-avalon": ("avalon", "gc_engine_avalon", "avalon.cpp"),
+}
 
 # Modules are kept apart: inlining an array of elements multiplies the build time by twenty.
 VERILATOR_FLAGS = [
-    "--cc", "--exe", "--build", "--build-jobs", "2", "--default-language", "1364-2005", "--inline-mult", "1",
-    "--x-assign", "fast", "--x-initial", "fast", "-Wno-fatal", "--prefix", "Vtop",
-]  # fmt: skip
+    "--cc",
+    "--exe",
+    "--build",
+    "--build-jobs",
+    "2",
+    "--default-language",
+    "1364-2005",
+    "--inline-mult",
+    "1",
+    "--x-assign",
+    "fast",
+    "--x-initial",
+    "fast",
+    "-Wno-fatal",
+    "--prefix",
+    "Vtop",
+]
 C_FLAGS = "-fPIC -std=gnu++17"
 # -O2 takes five times as long to compile and simulates a tenth faster.
 OPTIMISE = "-O1"
@@ -80,8 +98,8 @@ def engine_parameters(config):
 
 
 def build_engine(config, say=lambda text: None, backend="sim"):
-    """Build (or find) the engine of an `EngineConfig` behind the front of `backend`: its library and the hash of its inputs. One engine runs
-    every network that fits."""
+    """Build (or find) the engine of an `EngineConfig` behind the front of `backend`: its library and the hash of its
+    inputs. One engine runs every network that fits."""
     try:
         files = sources(FRONTS[backend][0])
     except ImportError as error:
@@ -90,7 +108,8 @@ def build_engine(config, say=lambda text: None, backend="sim"):
 
 
 def build(files, parameters=None, backend="sim", folder=None, say=lambda text: None):
-    """Build (or find) the library of the top of `backend`; return its path and the hash of its inputs. `say` is told when it takes a while."""
+    """Build (or find) the library of the top of `backend`; return its path and the hash of its inputs. `say` is told
+    when it takes a while."""
     parameters = dict(parameters or {})
     _, top, front = FRONTS[backend]
     files = [Path(f).resolve() for f in files] + [FOLDER / name for name in (*COMMON, front)]
@@ -112,15 +131,26 @@ def _compile(files, parameters, top, folder, library):
     for tool in ("make", "g++", "perl"):
         if not shutil.which(tool):
             raise ToolMissing(f"{tool} is not installed: the simulation is compiled from C++")
-    for left in folder.glob("obj*"):      # of a build that was killed
+    for left in folder.glob("obj*"):  # of a build that was killed
         shutil.rmtree(left)
     objects = Path(tempfile.mkdtemp(prefix="obj-", dir=folder))
     flags = [f"-G{name}={value}" for name, value in sorted(parameters.items())]
     command = [
-        program, *VERILATOR_FLAGS, *flags, "--top-module", top, "--Mdir", objects,
-        "-CFLAGS", f"{C_FLAGS} -DGC_MEM_W={parameters.get('MEM_W', 512)}", "-LDFLAGS", "-shared", "-o", "engine.so",
+        program,
+        *VERILATOR_FLAGS,
+        *flags,
+        "--top-module",
+        top,
+        "--Mdir",
+        objects,
+        "-CFLAGS",
+        f"{C_FLAGS} -DGC_MEM_W={parameters.get('MEM_W', 512)}",
+        "-LDFLAGS",
+        "-shared",
+        "-o",
+        "engine.so",
         *(path for path in files if path.suffix != ".h"),
-    ]  # fmt: skip
+    ]
     environment = dict(os.environ, MAKEFLAGS=f"{MAKE_FLAGS} OPT_FAST={OPTIMISE}")
     environment.pop("VERILATOR_ROOT", None)
     if shutil.which("ccache"):

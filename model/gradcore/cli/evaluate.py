@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands evaluate and predict: a trained network at work."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gradcore.cli.common import (
+    BackendOption,
+    EngineOption,
+    JsonOption,
+    StallOption,
+    UserError,
+    app,
+    engine_config,
+    fitting,
+    memory_of,
+    screen_beside,
+    write_json,
+)
+from gradcore.data import datasets
+from gradcore.host import inference
+from gradcore.host.training import weights_sha256
+
+File = Annotated[Path, typer.Argument(metavar="RUN|FILE", help="run folder, weights.npz or checkpoint")]
+
+
+@app.command()
+def evaluate(
+    file: File,
+    data: Annotated[str, typer.Option(help="as for train [default: the data of the training]")] = "",
+    backend: BackendOption = "reference",
+    stall: StallOption = None,
+    engine: EngineOption = "",
+    json_file: JsonOption = "",
+):
+    """Print the test accuracy of trained weights."""
+    model, screen = inference.load_model(file), screen_beside(json_file)
+    name = data or model.data
+    dataset = datasets.load(name)
+    found = _outputs(file, model, dataset.x_test, backend, stall, engine, screen)
+    right = int((found.argmax(axis=1) == dataset.y_test).sum())
+    count = len(dataset.y_test)
+    write_json(
+        json_file,
+        {
+            "network": model.network.name,
+            "file": str(file),
+            "data": name,
+            "backend": backend,
+            "test_images": count,
+            "correct": right,
+            "test_accuracy": right / count,
+            "weights_sha256": weights_sha256(model.state),
+        },
+    )
+    screen.print(f"test accuracy {100 * right / count:.2f} %, {right} of {count} images of {name}", markup=False)
+
+
+@app.command()
+def predict(
+    file: File,
+    data: Annotated[
+        str,
+        typer.Option(
+            help=".npz file with the array images (N, H, W) or (N, C, H, W); or a data set as for train, "
+            "its test images"
+        ),
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="classes and scores, .npz or .csv")],
+    backend: BackendOption = "reference",
+    stall: StallOption = None,
+    engine: EngineOption = "",
+):
+    """Write the class and the scores of images."""
+    if out.suffix not in inference.FORMATS:
+        raise UserError(f"--out {out}: is neither {' nor '.join(inference.FORMATS)}")
+    model, screen = inference.load_model(file), screen_beside("")
+    found = _outputs(file, model, inference.load_images(data), backend, stall, engine, screen)
+    inference.write_predictions(out, inference.predictions(model, found))
+    screen.print(f"{out}: {len(found)} images", markup=False)
+
+
+def _outputs(file, model, images, backend, stall, engine, screen):
+    config = engine_config(engine, **model.engine | {"data_width": model.network.data_width})
+    with fitting(file):
+        return inference.outputs(model, images, backend, config, memory_of(backend, stall), screen.print)

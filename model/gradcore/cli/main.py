@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: its commands, and what becomes of exceptions (exit codes: doc/simulation.md)."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from gradcore.cli import doctor as checks
+from gradcore.cli import (
+    train,  # noqa: F401 (they are commands)
+)
+from gradcore.cli.common import (
+    MISMATCH,
+    MISSING,
+    OK,
+    PIPE,
+    USER,
+    BackendOption,
+    EngineOption,
+    JsonOption,
+    Net,
+    StallOption,
+    UserError,
+    app,
+    console,
+    engine_config,
+    fitting,
+    memory_of,
+    network_file,
+    screen_beside,
+    write_json,
+)
+from gradcore.compiler.compile import compile_network
+from gradcore.data import datasets
+from gradcore.files import atomic as files
+from gradcore.host.device import EngineError
+from gradcore.host.interrupt import Interrupted
+from gradcore.host.linux import DeviceError
+from gradcore.host.run_folder import CHECKPOINT, RESULTS
+from gradcore.machine.machine import Deadlock
+from gradcore.network import description as networks
+from gradcore.report import bench as benches
+from gradcore.report import bench_table
+from gradcore.report import run_report as reports
+from gradcore.sim.backend import MemoryRuleBroken
+from gradcore.sim.build import FRONTS, BuildFailed, ToolMissing
+
+
+def run(arguments=None):
+    """Run the command line and return the exit code; no exception of the user's making ends in a traceback."""
+    try:
+        app(args=arguments, prog_name="gradcore")
+    except SystemExit as end:
+        return PIPE if isinstance(end.__context__, BrokenPipeError) else end.code
+    except Interrupted as error:
+        return _end("interrupted", error, error.code)
+    except (UserError, files.FileError, networks.NetworkError, datasets.DataError, DeviceError) as error:
+        return _end(f"error: {error}", error, USER)
+    except (EngineError, MemoryRuleBroken, Deadlock) as error:
+        return _end(f"failed: {error}", error, MISMATCH)
+    except (ToolMissing, BuildFailed) as error:
+        return _end(f"error: {error}", error, MISSING)
+    except ModuleNotFoundError as error:
+        return _end(f"error: {error.name} is not installed: pip install {error.name}", error, MISSING)
+    except MemoryError as error:
+        return _end("error: there is not enough memory for this", error, USER)
+    except OSError as error:
+        return _end(f"error: {error.filename or 'standard output'}: {error.strerror}", error, USER)
+
+
+def _end(text, error, code):
+    """Print what ended the command and how to go on; returns the exit code."""
+    print("; ".join([text, *getattr(error, "__notes__", [])]), file=sys.stderr)
+    return code
+
+
+@app.command()
+def bench(
+    net: Annotated[Path, typer.Argument(metavar="NET", help="a net.toml file or the name of an example")] = None,
+    lanes: Annotated[str, typer.Option(metavar="ROWSxCOLUMNS", help="lane grid, 4x4 or 8x8")] = "8x8",
+    cols: Annotated[int, typer.Option(help="columns of the array")] = 16,
+    minibatch: Annotated[int, typer.Option(min=1, help="default: the network's")] = None,
+    bytes_per_cycle: Annotated[
+        int, typer.Option("--dram-bytes-per-cycle", min=1, help="shared by reads and writes")
+    ] = 64,
+    latency: Annotated[int, typer.Option("--dram-latency", min=0, help="cycles")] = 60,
+    backend: BackendOption = "sim",
+    stall: StallOption = None,
+    iterations: Annotated[int, typer.Option(min=1, help="the last one is reported")] = 2,
+    data: Annotated[str, typer.Option(help="as for train; default: random images")] = "",
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1)] = 1,
+    engine: EngineOption = "",
+    out: Annotated[Path, typer.Option(help="folder for report.json, trace.json, timeline.png and roofline.png")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="run the whole table and write doc/benchmarks.md")] = False,
+    only: Annotated[str, typer.Option(help="with --all: only runs whose name holds this text")] = "",
+    json_file: JsonOption = "",
+):
+    """Measure a training iteration on the compiled RTL: cycles and stalls by the engine's counters, all weights
+    compared."""
+    if everything:
+        cases = [case for case in bench_table.CASES if only in bench_table.name_of(case)]
+        if not cases:
+            raise UserError(
+                f"--only: {only!r} is in no name of {', '.join(map(bench_table.name_of, bench_table.CASES))}"
+            )
+    elif net is None:
+        raise UserError("NET is missing: name a network, or give --all")
+    else:
+        cases = [(net, cols, minibatch, bytes_per_cycle, latency)]
+    if everything and (backend != "sim" or stall or engine or data or lanes != "8x8"):
+        raise UserError(
+            "--all: the table is of its own engines and random images, on the back end sim without back-pressure"
+        )
+    grids = {"4x4": 4, "8x8": 8}
+    if lanes not in grids:
+        raise UserError(f"--lanes: {lanes!r} is not one of {', '.join(grids)}")
+    if backend not in FRONTS:
+        raise UserError(f"--backend: {backend!r} is not one of {', '.join(FRONTS)}")
+    screen = screen_beside(json_file)
+    wrong = False
+    if out:
+        clear_for_bench(out)
+    for name, columns, images, *memory in cases:
+        file = network_file(Path(name))
+        network = networks.load(file)
+        network = replace(network, minibatch=images or network.minibatch)
+        config = engine_config(bench_table.engine(file, grids[lanes], columns, engine), network.data_width)
+        batches = benches.data_batches(network, datasets.load(data), seed) if data else None
+        with fitting(file):
+            config = benches.engine_for(network, config)
+        dram = memory_of(backend, stall, bytes_per_cycle=memory[0], latency=memory[1])
+        found, events, ops = benches.measure(network, config, dram, batches, iterations, seed, screen.print, backend)
+        wrong |= reports.failed(found)
+        if everything:
+            bench_table.store((name, columns, images, *memory), found)
+        if out:
+            reports.write_bench(out, found, events, ops)
+        for line in reports.warnings(found):
+            screen.print(f"warning: {line}", markup=False)
+        screen.print(reports.bench_line(found), markup=False)
+    write_json(json_file, found)
+    raise typer.Exit(MISMATCH if wrong else OK)
+
+
+def clear_for_bench(folder):
+    """Make the folder of a benchmark and remove the results of an older one."""
+    if (files.make_folder(folder) / CHECKPOINT).exists():
+        raise UserError(f"--out {folder}: holds a training run")
+    for name in RESULTS:
+        files.remove(folder / name)
+
+
+@app.command("compile")
+def compile_command(
+    net: Net,
+    engine: EngineOption = "",
+    images: Annotated[int, typer.Option(min=1, help="images of the minibatch, default the network's")] = None,
+    json_file: JsonOption = "",
+):
+    """Print the memory map and the programs of a network."""
+    network = networks.load(net)
+    with fitting(net):
+        compiled = compile_network(network, engine_config(engine, network.data_width), images)
+    write_json(json_file, reports.compiled_figures(compiled))
+    if json_file != "-":
+        print(compiled.listing, end="")
+
+
+@app.command()
+def report(folder: Annotated[Path, typer.Argument(metavar="RUN", help="run folder")], json_file: JsonOption = ""):
+    """Show the figures of a run or of a benchmark and draw its loss.png or roofline.png again."""
+    file = folder / "report.json"
+    if not file.exists() and (folder / CHECKPOINT).exists():
+        raise UserError(f"{file}: is missing: the run is not finished; gradcore train --resume continues it")
+    try:
+        found = json.loads(files.read_bytes(file))
+        line = reports.last_line(found) if "history" in found else reports.bench_line(found)
+    except files.FileError:
+        raise
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UserError(f"{file}: is not a report: {error!r}") from error
+    write_json(json_file, found)
+    if json_file != "-":
+        for title, rows in reports.tables(found):
+            table = Table(title, *rows[0], title_justify="left")
+            for row in rows[1:]:
+                table.add_row(*map(str, row))
+            console.print(table)
+        for warning in reports.warnings(found):
+            print(f"warning: {warning}")
+        print(line, flush=True)
+    if "history" in found:
+        reports.loss_picture(folder / "loss.png", found["history"])
+    else:
+        reports.roofline_picture(folder / "roofline.png", found)
+    raise typer.Exit(MISMATCH if reports.failed(found) else OK)
+
+
+@app.command()
+def inspect(
+    file: Annotated[
+        Path, typer.Argument(metavar="NET.toml|WEIGHTS.npz", help="a network, or the weights or a checkpoint of a run")
+    ],
+    json_file: JsonOption = "",
+):
+    """Show the layers and number formats of a network, or the range of trained weights."""
+    if file.suffix == ".npz":
+        rows = reports.weights_table(file)
+    else:
+        rows = reports.network_table(networks.load(file))
+    write_json(json_file, rows)
+    if json_file != "-":
+        table = Table(*rows[0])
+        for row in rows:
+            table.add_row(*(str(value) for value in row.values()))
+        console.print(table)
+
+
+@app.command()
+def regs(
+    out: Annotated[Path, typer.Option(help="folder")] = Path("build/regs"),
+    addr_w: Annotated[int, typer.Option(min=32, max=48, help="ADDR_W of the engine")] = 48,
+):
+    """Write the register map as C header, IP-XACT, HTML pages and Python package."""
+    try:
+        from gradcore.isa import register_map
+    except ModuleNotFoundError as error:
+        raise ToolMissing(f"{error.name} is not installed: pip install peakrdl peakrdl-python") from error
+    try:
+        for path in register_map.write_all(register_map.elaborate(ADDR_W=addr_w), out):
+            print(path)
+    except files.FileError as error:
+        raise UserError(f"--out {error}") from error
+
+
+@app.command()
+def doctor(
+    device: Annotated[str, typer.Option(metavar="uio:N|xdma:N", help="look at the engine of a board instead")] = "",
+    stop: Annotated[
+        bool, typer.Option("--stop", help="with --device: end a program that somebody has left behind")
+    ] = False,
+    json_file: JsonOption = "",
+):
+    """Say what is installed and what is missing, or how the engine of a board is."""
+    if stop and not device:
+        raise UserError("--stop: name the --device")
+    rows = checks.examine_device(device, stop) if device else checks.examine()
+    write_json(json_file, rows)
+    if json_file != "-":
+        for row in rows:
+            state = "ok     " if row["found"] else "NOT OK " if device else "MISSING" if row["needed"] else "absent "
+            print(f"{state} {row['name']:10} {row['detail']}")
+    bad = any(row["needed"] and not row["found"] for row in rows)
+    raise typer.Exit((MISMATCH if device else MISSING) if bad else OK)

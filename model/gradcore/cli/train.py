@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command train: a new run or the rest of one, in its folder."""
+
+import json
+import secrets
+import shlex
+import sys
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from gradcore.cli.common import (
+    MISMATCH,
+    OK,
+    BackendOption,
+    DataOption,
+    EngineOption,
+    JsonOption,
+    Net,
+    StallOption,
+    UserError,
+    app,
+    engine_config,
+    fitting,
+    memory_of,
+    screen_beside,
+    write_json,
+)
+from gradcore.data import datasets
+from gradcore.files import atomic as files
+from gradcore.host import training as runs
+from gradcore.host.backends import open_session
+from gradcore.host.checkpoint import Checkpoint
+from gradcore.host.model_file import Model
+from gradcore.host.progress import Progress as Done
+from gradcore.host.run_folder import REPORT, RunFolder
+from gradcore.isa.config import EngineConfig
+from gradcore.network import description as networks
+from gradcore.report import run_report as reports
+from gradcore.sim.build import FRONTS
+
+Check = Enum("Check", {name: name for name in runs.CHECKS}, type=str)
+
+
+@app.command()
+def train(
+    context: typer.Context,
+    net: Net = None,
+    data: DataOption = "digits",
+    epochs: Annotated[int, typer.Option(min=1)] = 10,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="initial weights, order of images, stochastic rounding")
+    ] = 1,
+    check: Annotated[Check, typer.Option(help="when every word is compared with the reference trainer")] = Check.epoch,
+    backend: BackendOption = "sim",
+    stall: StallOption = None,
+    out: Annotated[Path, typer.Option(help="run folder")] = Path("build/run"),
+    engine: EngineOption = "",
+    float32: Annotated[bool, typer.Option(help="train in floating point beside it, to compare accuracies")] = True,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="continue the run in the folder; with NET begin one, if needed")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="drop a run in the folder that is not finished")] = False,
+    minutes: Annotated[float, typer.Option("--checkpoint-minutes", min=0, help="between checkpoints in an epoch")] = 10,
+    json_file: JsonOption = "",
+):
+    """Train a network and compare every weight with the reference trainer."""
+    if net is None and not resume:
+        raise UserError("NET is missing: name a network, or give --resume")
+    if resume and force:
+        raise UserError("--force: drops a run, --resume continues it")
+    options = dict(
+        epochs=epochs,
+        seed=seed,
+        check=check.value,
+        backend=backend,
+        float32=float32,
+        data=data,
+        stall=stall,
+        engine=engine,
+    )
+    given = {name: value for name, value in options.items() if context.get_parameter_source(name).name == "COMMANDLINE"}
+    screen, network = screen_beside(json_file), networks.load(net) if net else None
+    with ExitStack() as stack:
+        folder, begun, problem = None, None, ""
+        if resume and out.is_dir():
+            folder = stack.enter_context(_folder(out))
+            begun, problem = folder.latest()
+        if begun:
+            run = continued(begun, network, given, out)
+        elif net:
+            run = fresh(net, network, options)
+        else:
+            raise UserError(f"{out}: there is no run to resume")
+        network, configuration = run.model.network, run.configuration
+        dataset = load_data(configuration, network, begun is not None, screen)
+        if begun and folder.finished and run.progress.epoch >= configuration["epochs"]:
+            return _complete(folder, screen, json_file)
+        folder = folder or stack.enter_context(_folder(out))
+        if not begun and not force:
+            folder.check_free(run.model.text)
+        if resume:
+            _say_where(screen, out, run, problem, begun is not None)
+        memory = memory_of(configuration["backend"], configuration["stall"])
+        with fitting(net or out / "net.toml"):
+            session = open_session(
+                configuration["backend"],
+                network,
+                EngineConfig(**configuration["engine"]),
+                configuration["seed"],
+                memory,
+                screen.print,
+            )
+        stack.callback(session.close)
+        if begun and session.engine_sha256 != configuration["engine_sha256"]:
+            raise UserError(f"{out}: engine_sha256: RTL or tools have changed since the run began; begin a new run")
+        configuration |= {"stall": getattr(session.memory, "stall", None), "engine_sha256": session.engine_sha256}
+        if begun:
+            folder.resume(run, configuration != begun.configuration, problem)
+        found, state, recorded = _train(network, dataset, session, run, folder, begun, minutes, screen)
+        found["run"] = configuration["run"]
+        for line in reports.warnings(found):
+            screen.print(f"warning: {line}", markup=False)
+        reports.write_run(folder.path, found, replace(run.model, state=state), recorded)
+    write_json(json_file, found)
+    screen.print(reports.last_line(found), markup=False)
+    raise typer.Exit(MISMATCH if reports.failed(found) else OK)
+
+
+def fresh(net, network, options) -> Checkpoint:
+    """A new run by the command's options."""
+    config, backend, stall = engine_config(options["engine"], network.data_width), options["backend"], options["stall"]
+    memory = memory_of(backend, stall)
+    configuration = {
+        "run": secrets.token_hex(8),
+        "command": ["gradcore", *sys.argv[1:]],
+        "network": str(net),
+        **options,
+        "engine": dict(vars(config)),
+        "stall": memory.stall if backend in FRONTS else None,
+        "versions": runs.versions(),
+    }
+    text = files.read_bytes(net).decode()
+    return Checkpoint(Model(text, options["seed"], configuration["engine"], options["data"], []), configuration, Done())
+
+
+def continued(begun, network, given, out) -> Checkpoint:
+    """The run of a checkpoint with the options that may be `given` anew. Raises UserError for one that contradicts
+    it."""
+    configuration = dict(begun.configuration)
+    if network is not None and network != begun.model.network:
+        raise UserError(f"NET: the run in {out} has another network; leave it out, or choose another folder")
+    if "engine" in given:
+        given = given | {"engine": dict(vars(engine_config(given["engine"], begun.model.network.data_width)))}
+    for name in ("seed", "check", "backend", "float32", "stall", "engine"):
+        if name in given and given[name] != configuration[name]:
+            there = f"the run in {out} has {configuration[name]}, not {given[name]}"
+            raise UserError(f"--{name}: {there}; leave it out, or choose another folder")
+    if given.get("epochs", begun.progress.epoch) < begun.progress.epoch:
+        raise UserError(f"--epochs: {given['epochs']} are less than the {begun.progress.epoch} that are trained")
+    configuration |= {name: given[name] for name in ("epochs", "data") if name in given}
+    return replace(begun, configuration=configuration)
+
+
+def load_data(configuration, network, begun, screen):
+    """The data set of a run, the same as before where it has `begun`; their hash goes into the configuration. Raises
+    UserError, DataError."""
+    name = configuration["data"]
+    dataset = replace(datasets.load(name), name=name)
+    for line in datasets.check(dataset, network):
+        screen.print(f"warning: {line}", markup=False)
+    sha256 = datasets.data_sha256(dataset)
+    if begun and sha256 != configuration["data_sha256"]:
+        raise UserError(f"--data {name}: data_sha256: these are not the data that the run began with")
+    configuration["data_sha256"] = sha256
+    return dataset
+
+
+def _folder(out) -> RunFolder:
+    try:
+        return RunFolder(out)
+    except files.FileError as error:
+        raise UserError(f"--out {error}") from error
+
+
+def _say_where(screen, out, run, problem, begun):
+    if problem:
+        screen.print(f"{problem}; continuing from the checkpoint before", markup=False)
+    if begun:
+        done = run.progress
+        place = f"{done.epoch} of {run.configuration['epochs']} epochs and {done.minibatch} minibatches"
+        screen.print(f"{out}: continuing after {place}", markup=False)
+    else:
+        screen.print(f"{out}: nothing to resume, beginning", markup=False)
+
+
+def _complete(folder, screen, json_file):
+    """Nothing is left to do."""
+    found = json.loads(files.read_bytes(folder.path / REPORT))
+    write_json(json_file, found)
+    screen.print(f"{folder.path}: the run is complete", markup=False)
+    screen.print(reports.last_line(found), markup=False)
+    raise typer.Exit(MISMATCH if reports.failed(found) else OK)
+
+
+def _train(network, dataset, session, run, folder, begun, minutes, screen):
+    """`run.train` with checkpoints; an exception that ends it says how to go on."""
+    configuration = run.configuration
+    check = "none" if configuration["backend"] == "reference" else configuration["check"]
+    options = runs.Options(configuration["epochs"], configuration["seed"], check, configuration["float32"], minutes)
+    try:
+        with progress_of(screen, options.epochs, len(dataset.y_train)) as progress:
+            return runs.train(
+                network,
+                dataset,
+                session,
+                options,
+                progress,
+                begun and begun.progress,
+                lambda done: folder.save(run.at(done)),
+            )
+    except BaseException as error:
+        if folder.begun:
+            error.add_note(f"to continue: gradcore train --resume --out {shlex.quote(str(folder.path))}")
+        raise
+
+
+@contextmanager
+def progress_of(screen, epochs, images):
+    """A function that shows minibatches and epochs: a bar on a terminal, a line per epoch everywhere."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=screen, disable=not screen.is_terminal, transient=True) as bar:
+        task = bar.add_task("training", total=epochs * images)
+        accuracy = ""
+
+        def show(entry):
+            nonlocal accuracy
+            done = (entry["epoch"] - 1) * images + entry["images"]
+            if "test_accuracy" in entry:
+                accuracy = f"  accuracy {entry['test_accuracy']:.3f}"
+                screen.print(reports.epoch_line(entry, epochs), markup=False)
+            text = f"epoch {entry['epoch']}/{epochs}  loss {entry['loss']:.4f}{accuracy}"
+            bar.update(task, completed=done, description=text)
+
+        yield show

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Readable listing of a compiled network: memory map, instructions with tokens and expected cycles, totals."""
+
+from gradcore.compiler.emission import compute_cycles
+from gradcore.isa.instruction import ENGINES, PRODUCERS, Opcode
+
+
+def _names(mask: int, names) -> str:
+    return "+".join(name for bit, name in enumerate(names) if mask >> bit & 1)
+
+
+def _line(index: int, op, start: int) -> str:
+    instr = op.instr
+    tokens = [f"wait {_names(instr['wait'], PRODUCERS)}"] * bool(instr["wait"])
+    tokens += [f"signal {_names(instr['signal'], ENGINES)}"] * bool(instr["signal"])
+    if instr.opcode == Opcode.COMPUTE and instr["signal_read"]:
+        tokens.append(f"when read {_names(instr['signal_read'], ENGINES)}")
+    touched = " ".join(f"{name}[{a:#x}:{b:#x}]" for name, a, b in [*op.reads, *op.late_reads])
+    written = " ".join(f"{name}[{a:#x}:{b:#x}]" for name, a, b in op.writes)
+    what = f"{index:6} {start:>9} {op.cycles:>7}  {instr.opcode.name:8}{op.layer:12} {op.text:34}"
+    return f"{what} {touched} -> {written}  {'; '.join(tokens)}".rstrip()
+
+
+def write(compiled) -> str:
+    """Text of a CompiledNetwork."""
+    config, memory = compiled.config, compiled.memory
+    lines = [
+        f"network {compiled.network.name}, minibatch {compiled.images}",
+        f"engine grid {config.grid}, cols {config.cols}, {config.data_width} bits, beat {config.mem_bytes} bytes",
+        "",
+        "folds: fp  bp  delta in buffer, in DRAM",
+    ]
+    lines += [
+        f"  {p.name:16} {f.fp}  {f.bp}  {f.delta}  {f.delta_dram}"
+        for p, f in zip(compiled.network.parameters, memory.folds)
+    ]
+    lines += ["", "DRAM: base, address, bytes"]
+    for tensor in memory.tensors():
+        lines.append(
+            f"  {tensor.name:24} BASE{getattr(tensor, 'base_sel', 0)} {tensor.addr:#010x} {tensor.layout.size}"
+        )
+    lines.append(f"gate buffer: {memory.gate_vectors} of {config.gate_depth} vectors")
+    for program in (compiled.train, compiled.infer):
+        lines += [
+            "",
+            f"program {program.name}: {len(program.ops) + 1} instructions, {program.tokens} tokens",
+            "  index     start  cycles  instruction",
+        ]
+        lines += [_line(index, op, start) for index, (op, (start, _)) in enumerate(zip(program.ops, program.timeline))]
+        busy = [sum(op.cycles for op in program.ops if op.engine == engine) for engine in range(len(ENGINES))]
+        steps = sum(compute_cycles(op.instr, config.cols)[1] for op in program.ops if op.instr.opcode == Opcode.COMPUTE)
+        lines.append("busy cycles: " + ", ".join(f"{name} {cycles}" for name, cycles in zip(ENGINES, busy)))
+        lines.append(
+            f"array steps {steps}; expected cycles {program.cycles}, per image {program.cycles / compiled.images:.1f}"
+        )
+    return "\n".join(lines) + "\n"

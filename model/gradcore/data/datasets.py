@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data sets as arrays: the handwritten digits of scikit-learn, .npz, CIFAR-10 and MNIST files, and their way into the
+input format."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gradcore.data.image_files import load_folder
+from gradcore.data.input_format import DataError, check_range, outside, quantize_input, real
+from gradcore.files import npz
+from gradcore.files.atomic import FileError
+from gradcore.network.description import Network, NetworkError
+
+KEYS = ("x_train", "y_train", "x_test", "y_test")
+
+
+__all__ = [
+    "DataError",
+    "Dataset",
+    "batches",
+    "check",
+    "check_range",
+    "load",
+    "load_images",
+    "outside",
+    "quantize_input",
+    "real",
+]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Images (N, C, H, W) and integer labels (N,), for training and test. Bytes are kept as they are and mean 0..1
+    (`real`)."""
+
+    x_train: np.ndarray
+    y_train: np.ndarray
+    x_test: np.ndarray
+    y_test: np.ndarray
+    name: str = ""
+
+    @property
+    def classes(self) -> int:
+        """Number of classes: the largest label plus one."""
+        return int(max(self.y_train.max(), self.y_test.max())) + 1
+
+
+def load(source) -> Dataset:
+    """The data set `digits`, the .npz file of that path, or the folder with CIFAR-10 or MNIST files. Raises
+    DataError."""
+    if Path(source).is_dir():
+        try:
+            arrays = load_folder(source)
+        except FileError as error:
+            raise DataError(error.file, "", error.problem) from error
+        return Dataset(
+            **{key: x if key[0] == "x" else x.astype(np.int64) for key, x in arrays.items()}, name=Path(source).name
+        )
+    return load_digits() if str(source) == "digits" else load_npz(source)
+
+
+def load_digits(train: int = 1440, seed: int = 2019) -> Dataset:
+    """The 1797 handwritten digits of scikit-learn, 8x8 pixels of 0..1, `train` of them for training; the split is fixed
+    by `seed`.
+
+    Raises DataError when scikit-learn is not installed.
+    """
+    try:
+        from sklearn.datasets import load_digits as read
+    except ImportError as error:
+        raise DataError("digits", "", "scikit-learn is not installed") from error
+    digits = read()
+    images, labels = digits.images[:, None] / 16.0, digits.target.astype(np.int64)
+    order = np.random.Generator(np.random.PCG64(seed)).permutation(len(labels))
+    first, rest = order[:train], order[train:]
+    return Dataset(images[first], labels[first], images[rest], labels[rest], "digits")
+
+
+def load_npz(file) -> Dataset:
+    """A .npz file of x_train, y_train, x_test, y_test: images (N, H, W) or (N, C, H, W), labels (N,).
+
+    Unsigned 8-bit images mean 0..1, all others are taken as they are. Raises DataError with file and key.
+    """
+    arrays = _arrays(file, KEYS)
+    for part in ("train", "test"):
+        images, labels = _images(file, f"x_{part}", arrays[f"x_{part}"]), arrays[f"y_{part}"]
+        if labels.ndim == 1 and len(images) != len(labels):
+            raise DataError(file, f"y_{part}", f"{len(labels)} labels for {len(images)} images")
+        arrays |= {f"x_{part}": images, f"y_{part}": _labels(file, f"y_{part}", labels)}
+    if arrays["x_train"].shape[1:] != arrays["x_test"].shape[1:]:
+        raise DataError(
+            file, "x_test", f"images of shape {arrays['x_test'].shape[1:]}, for training {arrays['x_train'].shape[1:]}"
+        )
+    return Dataset(**arrays, name=Path(file).stem)
+
+
+def load_images(file) -> np.ndarray:
+    """Images (N, C, H, W) of a .npz file: its array `images`, else `x_test`; as in `load_npz`. Raises DataError."""
+    arrays = _arrays(file, ("images",), ("x_test",))
+    (key,) = arrays
+    return _images(file, key, arrays[key])
+
+
+def check(data: Dataset, network: Network, rest: bool = True) -> list:
+    """Raises DataError when `data` does not fit the network's input, its format, classes or minibatch; returns warnings
+    as lines of text.
+
+    rest: images that fill no minibatch are trained, too.
+    """
+    source = data.name or "data"
+    if data.x_train.shape[1:] != network.shape:
+        raise DataError(
+            source, "x_train", f"images of shape {data.x_train.shape[1:]} where the network reads {network.shape}"
+        )
+    if data.classes > network.classes:
+        raise DataError(source, "y_train", f"{data.classes} classes for {network.classes} outputs")
+    if len(data.y_train) < network.minibatch:
+        raise DataError(
+            source, "x_train", f"{len(data.y_train)} images are less than a minibatch of {network.minibatch}"
+        )
+    left = len(data.y_train) % network.minibatch
+    if rest and left:
+        try:
+            network.with_minibatch(left)
+        except NetworkError as error:
+            raise DataError(source, "x_train", f"the last {left} images cannot be trained: {error}") from error
+    return [line for key in ("x_train", "x_test") for line in check_range(source, key, getattr(data, key), network)]
+
+
+def data_sha256(data: Dataset) -> str:
+    """Hash of all images and labels, of their shapes and order; not of the name."""
+    digest = hashlib.sha256()
+    for key in KEYS:
+        array = np.ascontiguousarray(getattr(data, key))
+        digest.update(f"{key} {array.dtype.str} {array.shape}\n".encode())
+        digest.update(array)
+    return digest.hexdigest()
+
+
+def batches(count: int, minibatch: int, seed: int, epoch: int) -> list:
+    """Index arrays of the whole minibatches of an epoch, in an order that `seed` and `epoch` (from 0) fix; what is left
+    over is dropped."""
+    order = np.random.Generator(np.random.PCG64([seed, epoch])).permutation(count)
+    return [order[n : n + minibatch] for n in range(0, count - minibatch + 1, minibatch)]
+
+
+def _arrays(file, *choices: tuple) -> dict:
+    """The arrays of a .npz file by the first of the `choices` of names that it has all of."""
+    try:
+        return npz.read(file, *choices)
+    except npz.NpzError as error:
+        raise DataError(file, error.key, error.problem) from error
+
+
+def _images(file, key, x):
+    if x.ndim not in (3, 4) or x.dtype.kind not in "iuf" or 0 in x.shape:
+        raise DataError(file, key, f"{x.dtype} of shape {x.shape} are not images (N, H, W) or (N, C, H, W)")
+    if x.dtype.kind == "f" and not (np.isfinite(x.min()) and np.isfinite(x.max())):
+        raise DataError(file, key, "has infinite values or NaN")
+    return x[:, None] if x.ndim == 3 else x
+
+
+def _labels(file, key, y):
+    if y.ndim != 1 or y.dtype.kind not in "iu" or (y.size and y.min() < 0):
+        raise DataError(file, key, f"{y.dtype} of shape {y.shape} are not labels (N,) of 0, 1, ..")
+    return y.astype(np.int64)

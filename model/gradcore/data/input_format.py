@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From images to the network's input format: bytes through a table, everything a piece at a time, values outside the
+range counted."""
+
+import numpy as np
+
+from gradcore.network.description import Network
+from gradcore.numerics.fixed_point import Format, quantize
+
+OUTSIDE_MAX = 0.01  # of an array's words may lie outside the input format; such images were meant for another range
+_PIECE = 1 << 18
+
+
+class DataError(ValueError):
+    """Data that cannot be used. Attributes: file, key (of the .npz file, or '')."""
+
+    def __init__(self, file, key, problem):
+        self.file, self.key = str(file), key
+        super().__init__(": ".join(part for part in (self.file, key, problem) if part))
+
+
+def real(x) -> np.ndarray:
+    """Images as float64: bytes mean 0..1, all others themselves."""
+    return x / 255.0 if x.dtype == np.uint8 else x.astype(np.float64)
+
+
+def quantize_input(x, network: Network) -> np.ndarray:
+    """Images `x` (N, ..) as int16 of the network's input format, half-even, saturated; bytes mean 0..1."""
+    x, form = np.asarray(x), Format(network.data_width, network.input_frac)
+    table = quantize(real(np.arange(256, dtype=np.uint8)), form, "half_even").astype(np.int16)
+    result = np.empty(x.shape, np.int16)
+    for piece in _pieces(x):
+        if x.dtype == np.uint8:
+            np.take(table, x[piece], out=result[piece], mode="clip")
+        else:
+            result[piece] = quantize(x[piece], form, "half_even")
+    return result
+
+
+def outside(x, network: Network) -> int:
+    """Number of words of images `x` that saturation changes by more than one step of the input format."""
+    low, high = _range(network)
+    if low <= _real(x.min()) and _real(x.max()) <= high:
+        return 0
+    return sum(
+        int(np.count_nonzero((values < low) | (values > high))) for values in (real(x[piece]) for piece in _pieces(x))
+    )
+
+
+def check_range(source, key: str, x, network: Network) -> list:
+    """Lines of warning about values outside the input format. Raises DataError, naming file and array, for more than
+    OUTSIDE_MAX of them."""
+    low, high = _range(network)
+    least, most = _real(x.min()), _real(x.max())
+    if low <= least and most <= high:
+        return []
+    count = outside(x, network)
+    found = f"{count} of {x.size} words are outside the input format's range {low:g}..{high:g}"
+    found += f", they reach from {least:g} to {most:g}"
+    if count > OUTSIDE_MAX * x.size:
+        bytes_ = least >= 0 and 1 < most <= 255
+        raise DataError(
+            source,
+            key,
+            f"{found}; "
+            + (
+                "divide them by 255, or save them as uint8"
+                if bytes_
+                else "scale them, or choose a smaller format.input"
+            ),
+        )
+    return [f"{source}: {key}: {found} and are saturated"]
+
+
+def _real(word) -> float:
+    return float(real(np.asarray(word)))
+
+
+def _range(network: Network) -> tuple:
+    form = Format(network.data_width, network.input_frac)
+    return form.min * 2.0**-form.frac, (form.max + 1) * 2.0**-form.frac
+
+
+def _pieces(x):
+    """Slices of the first axis with about _PIECE words each."""
+    step = max(1, _PIECE // max(1, x[:1].size))
+    return (slice(at, at + step) for at in range(0, len(x), step))

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""weights.npz and what a checkpoint shares with it: a network, its number formats and its weights, enough to go on
+without anything else."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from gradcore.files import archive
+from gradcore.files.atomic import FileError, write_bytes
+from gradcore.network import description as network
+from gradcore.network.description import Network, NetworkError
+from gradcore.numerics.fixed_point import fits
+from gradcore.reference.trainer import STATE
+
+WEIGHTS, CHECKPOINT, VERSION = "gradcore weights", "gradcore checkpoint", 1
+
+
+@dataclass(frozen=True)
+class Model:
+    """A network in training or after it: text of its net.toml, seed of the training, engine (fields of `EngineConfig`)
+    and data it was trained with, state as `ReferenceTrainer.weights`."""
+
+    text: str
+    seed: int
+    engine: dict
+    data: str
+    state: list
+
+    @cached_property
+    def network(self) -> Network:
+        return network.parse(self.text, "net.toml")
+
+
+def write(path, model: Model) -> None:
+    """Write a weights.npz. Raises FileError."""
+    write_bytes(path, archive.pack(header(WEIGHTS, model), tensors(model.network, model.state)))
+
+
+def read(path) -> Model:
+    """The model in a weights.npz or a checkpoint. Raises FileError, `archive.Damaged` for changed bytes."""
+    return model_of(path, *archive.unpack(path, (WEIGHTS, CHECKPOINT), VERSION))
+
+
+def header(kind: str, model: Model) -> dict:
+    """Header of the archive of a model."""
+    net = model.network
+    return {
+        "kind": kind,
+        "version": VERSION,
+        "network": model.text,
+        "data_width": net.data_width,
+        "frac": fractions(net),
+        "seed": model.seed,
+        "engine": model.engine,
+        "data": model.data,
+    }
+
+
+def model_of(path, header: dict, arrays: dict) -> Model:
+    """The model of a header and its tensors. Raises FileError with `path` where they do not belong together."""
+    try:
+        model = Model(header["network"], header["seed"], header["engine"], header["data"], [])
+        found = {"data_width": header["data_width"], **header["frac"]}
+        net = model.network
+    except (KeyError, TypeError) as error:
+        raise FileError(path, f"header: {error!r}") from error
+    except NetworkError as error:
+        raise FileError(path, f"network: {error}") from error
+    for name, frac in {"data_width": net.data_width, **fractions(net)}.items():
+        if found.get(name) != frac:
+            raise FileError(path, f"{name}: has {found.get(name)} bits, by its network {frac}")
+    model.state.extend(state_of(path, net, arrays))
+    return model
+
+
+def fractions(net: Network) -> dict:
+    """Fraction bits by tensor: input, and of each layer weight, bias, momentum, bias_momentum and output."""
+    found = {"input": net.input_frac}
+    for p in net.parameters:
+        bias = p.bias_update.frac_v if p.bias_update else p.weight_update.frac_v
+        values = {"weight": p.fw, "bias": p.fb, "momentum": p.weight_update.frac_v, "bias_momentum": bias}
+        values["output"] = p.fo
+        found |= {f"{p.name}.{key}": value for key, value in values.items()}
+    return found
+
+
+def tensors(net: Network, state: list, prefix: str = "", dtype=np.int16) -> dict:
+    """Arrays of a state by the name <layer>.<tensor>."""
+    pairs = zip(net.parameters, state, strict=True)
+    return {f"{prefix}{p.name}.{key}": np.asarray(layer[key], dtype) for p, layer in pairs for key in STATE}
+
+
+def state_of(path, net: Network, arrays: dict, prefix: str = "", dtype=np.int16) -> list:
+    """The opposite of `tensors`, integers as int64. Raises FileError with `path` and the tensor that is missing or of
+    another form."""
+    state = []
+    for p in net.parameters:
+        shapes = {"weight": p.weight_shape, "bias": p.weight_shape[:1]}
+        shapes |= {"momentum": shapes["weight"], "bias_momentum": shapes["bias"]}
+        state.append({})
+        for key in STATE:
+            name = f"{prefix}{p.name}.{key}"
+            if name not in arrays:
+                raise FileError(path, f"{name}: is missing")
+            x = arrays[name]
+            if x.dtype != dtype or x.shape != shapes[key] or (x.dtype.kind == "i" and not fits(x, net.data_width)):
+                raise FileError(path, f"{name}: {x.dtype} of shape {x.shape} are not the words of its layer")
+            state[-1][key] = x.astype(np.int64) if x.dtype.kind == "i" else x
+    return state

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training that goes on after an engine error: back to the state after a good minibatch, and again from there, with the
+same bits.
+
+SEED follows from an iteration's number, so a repeated iteration gives the same weights, whatever ran in between.
+"""
+
+from dataclasses import dataclass
+
+from gradcore.host.control import EngineBusy, EngineError, EngineHung
+from gradcore.host.integrity import IntegrityError
+
+_UNFINISHED = EngineError("interrupted")
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """What a `Trainer` tells when the kept state is back in the memory: the error, during what it came, how many
+    iterations are to be repeated, and what else had to be done."""
+
+    error: EngineError
+    what: str
+    repeat: int
+    done: tuple
+
+    def __str__(self):
+        again = [f"{self.repeat} minibatches are repeated"] if self.repeat else []
+        return "; ".join([f"{self.what}: {self.error}", *self.done, "weights put back", *again, "going on"])
+
+
+class Trainer:
+    """Trains with a `Device` and survives its errors: `trainer.step(x, labels, iteration)` for one iteration after the
+    other.
+
+    The state is kept after every `keep_every` good iterations. After an error the engine is recovered, the kept state
+    written back, the iterations since then are repeated, the state being kept after each of them, and the failed one is
+    tried again. After `attempts` errors without a good iteration in between the last one is raised. `say` is called
+    with a `Recovered` each time; `recoveries` counts them.
+
+    EngineBusy and EngineHung are raised at once: somebody must act first. After any exception, also Ctrl-C, the next
+    call goes back before it does anything else. `x` and `labels` must not change for `keep_every` iterations.
+    """
+
+    def __init__(self, device, keep_every: int = 1, attempts: int = 3, say=lambda event: None):
+        if keep_every < 1 or attempts < 1:
+            raise ValueError(f"keep_every {keep_every} and attempts {attempts} must be at least 1")
+        self.device, self.keep_every, self.attempts, self.say, self.recoveries = device, keep_every, attempts, say, 0
+        self._error, self._failures = None, 0  # the reason to go back before anything else; errors in a row
+        self._keep([])
+
+    def step(self, x, labels, iteration: int) -> int:
+        """One iteration as `Device.step`; returns the integer LOSS. Raises the error that no attempt got past."""
+        return self._attempt(lambda: self._step(x, labels, iteration), f"minibatch {iteration}")
+
+    def outputs(self, x, iteration: int = 0):
+        """Outputs as `Device.outputs`."""
+        return self._attempt(lambda: self.device.outputs(x, iteration), "inference")
+
+    def weights(self) -> list:
+        """The state after the last good iteration, as `Device.weights`, read twice and compared."""
+        return self._attempt(lambda: self.device.weights(check=True), "reading the weights")
+
+    def kept(self) -> tuple:
+        """(good iterations since then, the state that the host keeps), without a word to the engine."""
+        pieces = {piece.address: piece.data for piece in self._kept}
+        compiled, base = self.device.compiled, self.device.base
+        return len(self._since), compiled.unpack_state(lambda tensor: pieces[base + tensor.addr])
+
+    def load(self, state: list):
+        """Another state, as `weights` returns it."""
+        self.device.load(state)
+        self._error = None
+        self._keep([])
+
+    def _keep(self, since: list):
+        """Keep the state in the memory; `since`: (x, labels, iteration, LOSS) of the iterations that come after it."""
+        self._kept, self._loads, self._since = self.device.save(), self.device.loads, since
+
+    def _prove(self, *sizes):
+        """Before a state is kept: has it come from the right programs? With "step" every run has shown that."""
+        if self.device.verify == "start" and (changed := self.device.mend(*{(size, "train") for size in sizes})):
+            raise IntegrityError(f"in the last {len(sizes)} minibatches {changed[0]}")
+
+    def _step(self, x, labels, iteration) -> int:
+        loss = self.device.step(x, labels, iteration)
+        since = [*self._since, (x, labels, iteration, loss)]
+        if len(since) < self.keep_every:
+            self._since = since
+        else:
+            self._prove(*(len(images) for images, *_ in since))
+            self._keep([])
+        return loss
+
+    def _attempt(self, action, what: str):
+        if self._loads != self.device.loads:  # somebody has called Device.load
+            self._error = None
+            self._keep([])
+        self._failures = 0
+        while True:
+            try:
+                if self._error is not None:
+                    self._go_back(what)
+                self._error = _UNFINISHED
+                result = action()
+                self._error = None
+                return result
+            except EngineError as error:
+                refused = isinstance(error, (EngineBusy, EngineHung))
+                if not refused or self._error is _UNFINISHED:  # else the reason to go back stays what it was
+                    self._error = error
+                self._failures += 1
+                if refused or self._failures == self.attempts:
+                    raise
+
+    def _go_back(self, what: str):
+        done = self.device.recover()
+        try:
+            self.device.restore(self._kept)
+        finally:
+            self._loads = self.device.loads
+        self.recoveries += 1
+        self.say(Recovered(self._error, what, len(self._since), tuple(done)))
+        while self._since:
+            x, labels, iteration, before = self._since[0]
+            loss = self.device.step(x, labels, iteration)
+            if loss != before:
+                raise IntegrityError(
+                    f"LOSS of minibatch {iteration} was {before}, repeated it is {loss}: one of the two was wrong "
+                    "without an error"
+                )
+            self._prove(len(x))
+            self._keep(self._since[1:])
+            self._failures = 0

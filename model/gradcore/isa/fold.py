@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Folds: where an element of a tensor is in a vector, in DRAM and in the rows of weights (doc/architecture.md,
+"Folds")."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+def block_size(fold: int) -> int:
+    """Rows and columns of pixels in a vector (PY)."""
+    return 1 << fold
+
+
+def block_images(grid: int, fold: int) -> int:
+    """Images in a vector (PB)."""
+    return (grid >> fold) ** 2
+
+
+def image_place(grid: int, fold: int, n) -> tuple:
+    """(group, ih, ix) of image `n` (integer or array): low bits of n go to ix and ih alternately, the lowest bit to the
+    highest place."""
+    n = np.asarray(n)
+    bits = (grid >> fold).bit_length() - 1
+    ih = ix = np.zeros_like(n)
+    for k in range(bits):
+        ix = ix | (n >> (2 * k) & 1) << (bits - 1 - k)
+        ih = ih | (n >> (2 * k + 1) & 1) << (bits - 1 - k)
+    return n >> (2 * bits), ih, ix
+
+
+def lane_images(grid: int, fold: int, group: int) -> np.ndarray:
+    """Image number of each lane (LANES,) of the vectors of an image group."""
+    images = block_images(grid, fold)
+    n = group * images + np.arange(images)
+    _, ih, ix = image_place(grid, fold, n)
+    table = np.zeros((grid >> fold, grid >> fold), np.int64)
+    table[ih, ix] = n
+    return table.repeat(1 << fold, axis=0).repeat(1 << fold, axis=1).reshape(-1)
+
+
+def ceil_div(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+def round_up(a: int, b: int) -> int:
+    return ceil_div(a, b) * b
+
+
+def passes(grid: int, fold: int, images: int, height: int, width: int) -> int:
+    """Vectors per channel that a map of the whole minibatch takes."""
+    py = block_size(fold)
+    return ceil_div(images, block_images(grid, fold)) * ceil_div(height, py) * ceil_div(width, py)
+
+
+def tap_windows(block: int, size: int, delta_size: int, kernel: int, pad: int) -> list:
+    """One axis of BP: (first block, blocks, first tap, taps) of the runs of blocks of `block` pixels that the same taps
+    reach; pixel y of the `size` pixels takes `delta[y + pad - k]` of `delta_size` through tap k. A run that no tap
+    reaches keeps one, which gives zeros."""
+    runs = []
+    for at in range(ceil_div(size, block)):
+        low, high = at * block + pad, min(at * block + block, size) - 1 + pad
+        first = min(max(0, low - delta_size + 1), kernel - 1)
+        taps = max(min(kernel - 1, high) - first + 1, 1)
+        if runs and runs[-1][2:] == (first, taps):
+            runs[-1] = (runs[-1][0], runs[-1][1] + 1, first, taps)
+        else:
+            runs.append((at, 1, first, taps))
+    return runs
+
+
+def to_bytes(words, word_bytes: int) -> np.ndarray:
+    """Signed integers as little-endian words of 1 or 2 bytes."""
+    return np.ascontiguousarray(words).astype(np.int8 if word_bytes == 1 else "<i2").reshape(-1).view(np.uint8)
+
+
+def from_bytes(data, word_bytes: int) -> np.ndarray:
+    """Signed words of 1 or 2 bytes as int64."""
+    return np.ascontiguousarray(data).view(np.int8 if word_bytes == 1 else "<i2").astype(np.int64)
+
+
+@dataclass(frozen=True)
+class MapLayout:
+    """An activation or delta tensor in DRAM: image group, block row, block column, channel, lane. Every group starts at
+    a beat."""
+
+    grid: int
+    fold: int
+    images: int
+    channels: int
+    height: int
+    width: int
+    word_bytes: int = 2
+    beat: int = 64
+
+    @property
+    def group_images(self) -> int:
+        return block_images(self.grid, self.fold)
+
+    @property
+    def groups(self) -> int:
+        return ceil_div(self.images, self.group_images)
+
+    @property
+    def rows(self) -> int:
+        """Block rows of the map."""
+        return ceil_div(self.height, block_size(self.fold))
+
+    @property
+    def columns(self) -> int:
+        """Block columns of the map."""
+        return ceil_div(self.width, block_size(self.fold))
+
+    @property
+    def group_vectors(self) -> int:
+        return self.rows * self.columns * self.channels
+
+    @property
+    def group_bytes(self) -> int:
+        """From the start of one image group to that of the next."""
+        return round_up(self.group_vectors * self.grid**2 * self.word_bytes, self.beat)
+
+    @property
+    def size(self) -> int:
+        return self.groups * self.group_bytes
+
+    def _places(self) -> tuple:
+        """Indices [group, block row, block column, channel, lane] of the elements (n, c, y, x)."""
+        n, c, y, x = np.ogrid[: self.images, : self.channels, : self.height, : self.width]
+        py = block_size(self.fold)
+        group, ih, ix = image_place(self.grid, self.fold, n)
+        lane = (py * ih + y % py) * self.grid + py * ix + x % py
+        return np.broadcast_arrays(group, y // py, x // py, c, lane)
+
+    def pack(self, maps) -> np.ndarray:
+        """Integers (N, C, H, W) as the tensor's bytes; what is not an element is zero. Raises ValueError for another
+        shape."""
+        maps = np.asarray(maps)
+        shape = (self.images, self.channels, self.height, self.width)
+        if maps.shape != shape:
+            raise ValueError(f"maps have shape {maps.shape}, not {shape}")
+        vectors = np.zeros((self.groups, self.rows, self.columns, self.channels, self.grid**2), np.int64)
+        vectors[self._places()] = maps
+        data = np.zeros((self.groups, self.group_bytes), np.uint8)
+        words = to_bytes(vectors, self.word_bytes).reshape(self.groups, -1)
+        data[:, : words.shape[1]] = words
+        return data.reshape(-1)
+
+    def unpack(self, data) -> np.ndarray:
+        """Integers (N, C, H, W) from the tensor's bytes."""
+        used = self.group_vectors * self.grid**2 * self.word_bytes
+        data = np.asarray(data).reshape(self.groups, self.group_bytes)[:, :used]
+        vectors = from_bytes(data, self.word_bytes).reshape(
+            self.groups, self.rows, self.columns, self.channels, self.grid**2
+        )
+        return vectors[self._places()]
+
+
+@dataclass(frozen=True)
+class RowLayout:
+    """Weights (or momentum) and bias of a layer in DRAM: output group of COLS, ky, kx, input map, output map in the
+    group; bias at a beat."""
+
+    cols: int
+    outputs: int
+    inputs: int
+    kernel: tuple
+    bias: bool
+    word_bytes: int = 2
+    beat: int = 64
+
+    @property
+    def groups(self) -> int:
+        return ceil_div(self.outputs, self.cols)
+
+    @property
+    def inner(self) -> int:
+        """Rows of one output group."""
+        return self.kernel[0] * self.kernel[1] * self.inputs
+
+    @property
+    def rows(self) -> int:
+        return self.groups * self.inner
+
+    @property
+    def bias_offset(self) -> int:
+        """First byte of the bias."""
+        return round_up(self.rows * self.cols * self.word_bytes, self.beat)
+
+    @property
+    def size(self) -> int:
+        return self.bias_offset + self.bias * round_up(self.groups * self.cols * self.word_bytes, self.beat)
+
+    def row_order(self, weights) -> np.ndarray:
+        """Integers (O, C, KY, KX) as rows (rows, COLS); what is not a weight is zero."""
+        full = np.zeros((self.groups * self.cols, self.inputs, *self.kernel), np.int64)
+        full[: self.outputs] = weights
+        shaped = full.reshape(self.groups, self.cols, self.inputs, *self.kernel)
+        return shaped.transpose(0, 3, 4, 2, 1).reshape(self.rows, self.cols)
+
+    def from_rows(self, rows) -> np.ndarray:
+        """The reverse of `row_order`."""
+        shaped = np.asarray(rows).reshape(self.groups, *self.kernel, self.inputs, self.cols).transpose(0, 4, 3, 1, 2)
+        return shaped.reshape(self.groups * self.cols, self.inputs, *self.kernel)[: self.outputs].copy()
+
+    def pack(self, weights, bias=None) -> np.ndarray:
+        """Weights (O, C, KY, KX) and bias (O,) as bytes."""
+        data = np.zeros(self.size, np.uint8)
+        rows = to_bytes(self.row_order(weights), self.word_bytes)
+        data[: rows.size] = rows
+        if self.bias:
+            row = to_bytes(bias, self.word_bytes)
+            data[self.bias_offset : self.bias_offset + row.size] = row
+        return data
+
+    def unpack(self, data) -> tuple:
+        """(weights, bias or None) from the bytes."""
+        data = np.asarray(data)
+        rows = from_bytes(data[: self.rows * self.cols * self.word_bytes], self.word_bytes)
+        weights = self.from_rows(rows)
+        if not self.bias:
+            return weights, None
+        bias = data[self.bias_offset : self.bias_offset + self.outputs * self.word_bytes]
+        return weights, from_bytes(bias, self.word_bytes)

@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Instruction encoding: the only place in Python that knows where a field is. The document is doc/instructions.md."""
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+
+HALF_WORDS = 64
+BYTES = 2 * HALF_WORDS
+
+
+class Opcode(IntEnum):
+    END = 0
+    LOAD = 1
+    LOADW = 2
+    COMPUTE = 3
+    STORE = 4
+    UPDATE = 5
+
+
+ENGINES = ("load", "wload", "compute", "store", "update")  # in the order of the bits of `signal` and of the counters
+ENGINE = {Opcode.LOAD: 0, Opcode.LOADW: 1, Opcode.COMPUTE: 2, Opcode.STORE: 3, Opcode.UPDATE: 4}
+PRODUCERS = ("load", "wload", "compute_read", "compute_written", "store", "update")  # bits of `wait`
+FP, BP, WU = 0, 1, 2
+GATE_BUFFER = 2
+
+
+@dataclass(frozen=True)
+class Field:
+    """`bits` bits from bit `low` of half-word `half` on; more than 16 go on in the next half-words."""
+
+    half: int
+    low: int = 0
+    bits: int = 16
+    signed: bool = False
+
+    @property
+    def first(self) -> int:
+        return 16 * self.half + self.low
+
+    @property
+    def range(self) -> tuple:
+        """(smallest, largest) value."""
+        return (-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1) if self.signed else (0, (1 << self.bits) - 1)
+
+
+def _halves(first: int, *names) -> dict:
+    return {name: Field(first + i) for i, name in enumerate(names)}
+
+
+_ALL = {"opcode": Field(0, 0, 4), "wait": Field(0, 4, 6), "signal": Field(0, 10, 5), "tag": Field(1, 5, 11)}
+_DRAM = {
+    "base_sel": Field(2, 8, 2),
+    "addr": Field(3, 0, 48),
+    "run_beats": Field(6, 0, 32),
+    "n1": Field(8),
+    "stride1": Field(9, 0, 32),
+    "n2": Field(11),
+    "stride2": Field(12, 0, 32),
+    "n_words": Field(25, 0, 32),
+}
+_BUFFER = {
+    "buffer": Field(2, 0, 2),
+    "upsample": Field(2, 2, 1),
+    "scale": Field(2, 3, 1),
+    "fold": Field(2, 4, 2),
+    "pool_bit": Field(2, 6, 2),
+    **_halves(14, "n_b", "n_y", "n_x", "n_c", "base", "stride_b", "stride_y", "stride_x", "stride_qy", "stride_qx"),
+    "gate_base": Field(27, 0, 20),
+}
+_ROWS = _halves(14, "n_outer", "n_inner")
+
+FIELDS = {
+    Opcode.END: _ALL,
+    Opcode.LOAD: {**_ALL, **_DRAM, **_BUFFER},
+    Opcode.STORE: {**_ALL, **_DRAM, **_BUFFER},
+    Opcode.LOADW: {**_ALL, **_DRAM, **_ROWS, "base": Field(18)},
+    Opcode.COMPUTE: {
+        **_ALL,
+        "signal_read": Field(1, 0, 5),
+        "mode": Field(2, 0, 2),
+        "row_buf": Field(2, 2, 1),
+        "dst_buf": Field(2, 3, 1),
+        "bias": Field(2, 4, 1),
+        "relu": Field(2, 5, 1),
+        "pool": Field(2, 6, 1),
+        "gate_write": Field(2, 7, 1),
+        "scale": Field(2, 8, 1),
+        "loss": Field(2, 9, 2),
+        "grad_first": Field(2, 11, 1),
+        "rounding": Field(2, 12, 2),
+        "split": Field(2, 14, 1),
+        "fold": Field(3, 0, 2),
+        "row_fold": Field(3, 2, 2),
+        "col_fold": Field(3, 4, 2),
+        "dst_fold": Field(3, 6, 2),
+        "gate_fold": Field(3, 8, 2),
+        "shift": Field(3, 10, 6),
+        "row_rot_x": Field(4, 0, 3),
+        "row_rot_y": Field(4, 3, 3),
+        "col_rot_x": Field(4, 6, 3),
+        "col_rot_y": Field(4, 9, 3),
+        "dst_rot_x": Field(5, 0, 3),
+        "dst_rot_y": Field(5, 3, 3),
+        "gate_rot_x": Field(5, 6, 3),
+        "gate_rot_y": Field(5, 9, 3),
+        **_halves(6, "row_base", "row_stride_y", "row_stride_x", "row_height", "row_width"),
+        **_halves(11, "col_base", "col_stride_y", "col_stride_x", "col_height", "col_width"),
+        **_halves(16, "dst_base", "dst_stride_y", "dst_stride_x", "dst_height", "dst_width"),
+        **_halves(22, "gate_stride_y", "gate_stride_x"),
+        **_halves(24, "n_g", "n_rg", "n_by", "n_bx", "n_ky", "n_kx", "n_c", "n_last"),
+        "disp_y0": Field(32, 0, 8, True),
+        "disp_x0": Field(32, 8, 8, True),
+        **_halves(33, "wgt_base", "wgt_stride_g", "wgt_stride_ky", "wgt_stride_kx", "wgt_stride_cg", "bias_base"),
+        "bias_exp": Field(39, 0, 4),
+        **_halves(
+            40,
+            "grad_base",
+            "grad_stride_rg",
+            "grad_stride_ky",
+            "grad_stride_kx",
+            "grad_bias_base",
+            "row_channels",
+            "col_channels",
+        ),
+        "t_pos": Field(47, 0, 16, True),
+        "t_neg": Field(48, 0, 16, True),
+        "loss_shift": Field(49, 0, 6),
+        **_halves(50, "n_valid", "rnd_tag", "n_base", "height", "width"),
+        "gate_base": Field(55, 0, 20),
+        **_halves(57, "by0", "bx0"),
+    },
+    Opcode.UPDATE: {
+        **_ALL,
+        **_ROWS,
+        "momentum": Field(2, 0, 1),
+        "rounding": Field(2, 1, 2),
+        "resident": Field(2, 3, 1),
+        "base_sel": Field(2, 8, 2),
+        "addr": Field(3, 0, 48),
+        "run_beats": Field(6, 0, 32),
+        "momentum_addr": Field(8, 0, 48),
+        **_halves(11, "wgt_base", "wgt_inner"),
+        "base": Field(18),
+        "shift_g": Field(19, 0, 6),
+        "shift_v": Field(19, 6, 5),
+        "shift_w": Field(19, 11, 4),
+        "lr_m": Field(20, 0, 15),
+        "beta_m": Field(21, 0, 15),
+        "rnd_tag": Field(22),
+        "key": Field(23, 0, 32),
+        "n_words": Field(25, 0, 32),
+    },
+}
+# STORE has no up-sampling: the positions stay free.
+for _name in ("upsample", "scale", "pool_bit", "stride_qy", "stride_qx", "gate_base"):
+    FIELDS[Opcode.STORE] = {name: place for name, place in FIELDS[Opcode.STORE].items() if name != _name}
+FIELDS[Opcode.STORE] |= {
+    "urgent": Field(2, 10, 1),
+    "height": Field(22, 0, 12),
+    "width": Field(23, 0, 12),
+    "n_valid": Field(24, 0, 7),
+}
+
+
+@dataclass
+class Instruction:
+    """One instruction: fields by name (those left out are zero). Reading an attribute reads the field."""
+
+    opcode: Opcode
+    fields: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        self.opcode = Opcode(self.opcode)
+        for name in self.fields:
+            self._place(name)
+
+    def _place(self, name: str) -> Field:
+        if name not in FIELDS[self.opcode]:
+            raise ValueError(f"{self.opcode.name} has no field {name}")
+        return FIELDS[self.opcode][name]
+
+    def __getitem__(self, name: str) -> int:
+        self._place(name)
+        return self.fields.get(name, 0)
+
+    def __setitem__(self, name: str, value: int):
+        self._place(name)
+        self.fields[name] = value
+
+    def check(self):
+        """Raise ValueError, naming the field, when a value does not fit."""
+        for name, value in self.fields.items():
+            low, high = self._place(name).range
+            if not low <= value <= high:
+                raise ValueError(f"{self.opcode.name} field {name} is {value}, not {low}..{high}")
+
+
+def instruction(opcode: Opcode, **fields) -> Instruction:
+    """Instruction with `fields`; raises ValueError for an unknown field or a value out of range."""
+    result = Instruction(opcode, {name: int(value) for name, value in fields.items()})
+    result.check()
+    return result
+
+
+def encode(instr: Instruction) -> bytes:
+    """128 bytes of an instruction; raises ValueError, naming the field, for a value out of range."""
+    instr.check()
+    word = int(instr.opcode)
+    for name, value in instr.fields.items():
+        place = FIELDS[instr.opcode][name]
+        word |= (int(value) & ((1 << place.bits) - 1)) << place.first
+    return word.to_bytes(BYTES, "little")
+
+
+def decode(data) -> Instruction:
+    """Instruction from its 128 bytes, with every field of its opcode; raises ValueError for a free opcode or a set
+    unnamed bit."""
+    data = bytes(data)
+    if len(data) != BYTES:
+        raise ValueError(f"an instruction has {BYTES} bytes, not {len(data)}")
+    word = int.from_bytes(data, "little")
+    if word & 15 not in list(Opcode):
+        raise ValueError(f"opcode {word & 15} is free")
+    opcode, fields, rest = Opcode(word & 15), {}, word
+    for name, place in FIELDS[opcode].items():
+        mask = (1 << place.bits) - 1
+        value = word >> place.first & mask
+        rest &= ~(mask << place.first)
+        if name != "opcode":
+            fields[name] = value - (1 << place.bits) if place.signed and value >> (place.bits - 1) else value
+    if rest:
+        raise ValueError(f"{opcode.name} has unnamed bits set: {rest:#x}")
+    return Instruction(opcode, fields)
+
+
+_STRIDED = ("n1", "n2", "run_beats", "n_words")
+_COUNTS = {  # fields that must not be zero
+    Opcode.END: (),
+    Opcode.LOAD: (*_STRIDED, "n_b", "n_y", "n_x", "n_c"),
+    Opcode.STORE: (*_STRIDED, "n_b", "n_y", "n_x", "n_c", "height", "width", "n_valid"),
+    Opcode.LOADW: (*_STRIDED, "n_outer", "n_inner"),
+    Opcode.UPDATE: ("run_beats", "n_words", "n_outer", "n_inner"),
+    Opcode.COMPUTE: ("n_g", "n_by", "n_bx", "n_ky", "n_kx", "n_last"),
+}
+_BEATS = {  # fields that must be multiples of the beat
+    Opcode.LOAD: ("addr", "stride1", "stride2"),
+    Opcode.STORE: ("addr", "stride1", "stride2"),
+    Opcode.LOADW: ("addr", "stride1", "stride2"),
+    Opcode.UPDATE: ("addr", "momentum_addr"),
+}
+_LIMITS = {  # fields with a largest value below their width's; those of folds are None: log2 of the grid
+    Opcode.LOAD: {"fold": None, "buffer": 2},
+    Opcode.STORE: {"fold": None, "buffer": 1},
+    Opcode.COMPUTE: {"mode": WU, "loss": 2, **dict.fromkeys(("fold", "row_fold", "col_fold", "dst_fold", "gate_fold"))},
+}
+
+
+def problem(instr: Instruction, config) -> str:
+    """Why the engine refuses an instruction ("field is value"), or nothing; equal to rtl/engine/gc_instruction_check.v.
+    `config`: EngineConfig."""
+    zero = [*_COUNTS[instr.opcode]]
+    if instr.opcode == Opcode.COMPUTE:
+        zero.append("n_rg" if instr["mode"] == WU else "n_c")
+    if instr.opcode == Opcode.UPDATE and instr["resident"]:
+        zero.append("wgt_inner")
+    bad = [name for name in zero if not instr[name]]
+    bad += [
+        name
+        for name in _BEATS.get(instr.opcode, ())
+        if instr[name] % config.mem_bytes and (name != "momentum_addr" or instr["momentum"])
+    ]
+    limits = {name: config.log_grid if most is None else most for name, most in _LIMITS.get(instr.opcode, {}).items()}
+    if instr.opcode == Opcode.COMPUTE:
+        limits["n_last"] = config.cols
+        limits["split"] = int(config.split and instr["mode"] == FP)
+    bad += [name for name, most in limits.items() if instr[name] > most]
+    return f"{bad[0]} is {instr[bad[0]]}" if bad else ""
+
+
+def assemble(instructions) -> np.ndarray:
+    """Program as bytes (uint8)."""
+    return np.frombuffer(b"".join(encode(instr) for instr in instructions), np.uint8).copy()
+
+
+def disassemble(data) -> list:
+    """Instructions of a program given as bytes."""
+    data = bytes(data)
+    return [decode(data[at : at + BYTES]) for at in range(0, len(data), BYTES)]

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""COMPUTE on the instruction-level model: `gather` reads operands and makes sums, `drain` turns them into results in
+the buffers."""
+
+import numpy as np
+
+from gradcore.isa.fold import lane_images
+from gradcore.isa.instruction import BP, WU
+from gradcore.machine import drain as arithmetic
+from gradcore.machine.banks import Map
+from gradcore.numerics.fixed_point import fits, wrap
+
+
+def operand(instr, name: str) -> Map:
+    """The map of operand `name` (row, col, dst or gate) of a COMPUTE."""
+    size = ("height", "width") if name == "gate" else (f"{name}_height", f"{name}_width")
+    stride_y, stride_x, fold, storage = (
+        instr[key] for key in (f"{name}_stride_y", f"{name}_stride_x", "fold", f"{name}_fold")
+    )
+    # The base is the place of the first block of the window.
+    origin = (
+        instr[f"{name}_base"]
+        - (instr["by0"] << fold >> storage) * stride_y
+        - (instr["bx0"] << fold >> storage) * stride_x
+    )
+    return Map(
+        origin,
+        stride_y,
+        stride_x,
+        instr[size[0]],
+        instr[size[1]],
+        storage,
+        fold,
+        instr[f"{name}_rot_y"],
+        instr[f"{name}_rot_x"],
+    )
+
+
+class Compute:
+    """One COMPUTE on the buffers of a machine."""
+
+    def __init__(self, machine, instr):
+        self.machine, self.instr, self.config = machine, instr, machine.config
+        self.wu = instr["mode"] == WU
+        py = 1 << instr["fold"]
+        by, bx = np.mgrid[: instr["n_by"], : instr["n_bx"]].reshape(2, -1) + np.array([[instr["by0"]], [instr["bx0"]]])
+        self.by, self.bx, self.y0, self.x0 = by, bx, by * py, bx * py
+        step = -1 if instr["mode"] == BP else 1
+        ky, kx = np.mgrid[: instr["n_ky"], : instr["n_kx"]].reshape(2, -1)
+        self.ky, self.kx = ky, kx
+        self.dy, self.dx = instr["disp_y0"] + step * ky, instr["disp_x0"] + step * kx
+        cols = self.config.cols
+        self.channels = np.concatenate(
+            [g * cols + np.arange(instr["n_last"] if g == instr["n_g"] - 1 else cols) for g in range(instr["n_g"])]
+        )
+
+    # Sums
+
+    def gather(self):
+        """Operands to sums: FP, BP (blocks, lanes, channels); WU (rg, taps, input maps, output maps of the group) and
+        the sum column."""
+        return self._gradients() if self.wu else self._maps()
+
+    def _maps(self):
+        instr, machine = self.instr, self.machine
+        banks, cols, lanes = machine.buffers[instr["row_buf"]], self.config.cols, self.config.lanes
+        c, groups = np.arange(instr["n_c"]), self.config.groups if instr["split"] else 1
+        place = (
+            operand(instr, "row"),
+            self.y0[:, None, None] + self.dy[:, None],
+            self.x0[:, None, None] + self.dx[:, None],
+        )
+        index, inside = banks.pixels(*place, c // cols * cols * groups + c % cols, groups)
+        rows = banks.read(index, inside).reshape(len(self.y0), -1, lanes).transpose(0, 2, 1)
+        weights = [self._weights(c, g).reshape(-1, len(self.channels)) for g in range(groups)]
+        # With split the sums of all groups come in the lanes of the first, the other lanes give zero.
+        acc = sum(arithmetic.exact_matmul(row, wgt) for row, wgt in zip(np.split(rows, groups, axis=1), weights))
+        if instr["bias"] and instr["mode"] != BP:
+            acc = acc + (
+                machine.weights[
+                    self.channels % cols, (instr["bias_base"] + self.channels // cols) % machine.config.wgt_depth
+                ]
+                << instr["bias_exp"]
+            )
+        assert fits(acc, self.config.acc_width), "a sum does not fit the accumulator"
+        return np.pad(acc, ((0, 0), (0, lanes - acc.shape[1]), (0, 0)))
+
+    def _weights(self, c, group: int = 0):
+        """(taps, channels of the reduction, columns) through the banks of the weight buffer; `group`: of lanes, with
+        split."""
+        instr, cols = self.instr, self.config.cols
+        g, j = self.channels // cols, self.channels % cols
+        row = (
+            instr["wgt_base"]
+            + g * instr["wgt_stride_g"]
+            + (self.ky * instr["wgt_stride_ky"] + self.kx * instr["wgt_stride_kx"])[:, None, None]
+        )
+        row = row + (c // cols * instr["wgt_stride_cg"])[:, None]
+        row = row + (j if instr["mode"] == BP else (c % cols)[:, None])
+        bank = (
+            j + c[:, None]
+        ) % cols  # FP: word j of the row with inner index c; BP: word c of the row with inner index j
+        return self.machine.weights[bank, row % self.config.wgt_depth ^ group * cols]
+
+    def _gradients(self):
+        instr, machine, cols = self.instr, self.machine, self.config.cols
+        rows, columns = machine.buffers[instr["row_buf"]], machine.buffers[1 - instr["row_buf"]]
+        rg, g = np.arange(instr["n_rg"]) * cols, np.arange(instr["n_g"]) * cols
+        index, inside = rows.channels(
+            operand(instr, "row"), self.y0[None], self.x0[None], rg[:, None], cols, instr["row_channels"]
+        )
+        delta = rows.read(index, inside).reshape(len(rg), -1, cols)
+        y, x = self.y0 + self.dy[:, None, None], self.x0 + self.dx[:, None, None]
+        index, inside = columns.channels(operand(instr, "col"), y, x, g[:, None], cols, instr["col_channels"])
+        act = columns.read(index, inside).reshape(len(self.dy), len(g), -1, cols)
+        # Each group of lanes sums pixels of its own; the gradient buffer joins them exactly.
+        steps = delta.shape[1] // self.config.groups
+        assert steps * int(np.abs(delta).max()) * int(np.abs(act).max()) < 1 << self.config.acc_width - 1, (
+            "a sum may not fit the accumulator"
+        )
+        sums = arithmetic.exact_matmul(act.transpose(0, 1, 3, 2)[None], delta[:, None, None])
+        sums = sums.reshape(len(rg), len(self.dy), -1, cols)[:, :, : len(self.channels)]
+        return sums, delta.sum(axis=1)
+
+    # Results
+
+    def drain(self, sums):
+        if self.wu:
+            self._accumulate(*sums)
+        else:
+            self._results(sums)
+
+    def spoil(self, rng):
+        if self.wu:
+            if self.instr["grad_first"]:
+                sums = np.zeros((self.instr["n_rg"], len(self.dy), len(self.channels), self.config.cols), np.int64)
+                overflow = self.machine.grad_overflow
+                self._accumulate(
+                    sums + rng.integers(-99, 99), np.zeros((self.instr["n_rg"], self.config.cols), np.int64) + 7
+                )
+                self.machine.grad_overflow = overflow
+            return
+        for banks, index, mask in self.targets():
+            banks.write(index, rng.integers(-99, 99, index.shape), mask)
+
+    def _accumulate(self, sums, column):
+        instr, machine = self.instr, self.machine
+        rg = np.arange(instr["n_rg"])
+        row = (self.ky * instr["grad_stride_ky"] + self.kx * instr["grad_stride_kx"])[:, None] + self.channels
+        row = instr["grad_base"] + rg[:, None, None] * instr["grad_stride_rg"] + row
+        machine.add_gradients(row, sums, instr["grad_first"])
+        if instr["bias"]:
+            machine.add_gradients(instr["grad_bias_base"] + rg, column, instr["grad_first"])
+
+    def _coordinates(self):
+        """y, x (blocks, channels, lanes) of the computed map, image of each lane, channel."""
+        lane, grid, py = np.arange(self.config.lanes), self.config.grid, 1 << self.instr["fold"]
+        n = lane_images(grid, self.instr["fold"], self.instr["n_base"] // (grid // py) ** 2)
+        y, x = self.y0[:, None, None] + lane // grid % py, self.x0[:, None, None] + lane % grid % py
+        return y, x, n, self.channels[:, None]
+
+    def targets(self):
+        """[(banks, index, mask)] of the vectors that the results go to: destination and gate."""
+        instr, half = self.instr, 1 << self.instr["fold"] >> 1
+        c = self.channels[None]
+        banks = self.machine.buffers[instr["dst_buf"]]
+        if instr["pool"]:
+            dest = banks.pooled(operand(instr, "dst"), (self.by * half)[:, None], (self.bx * half)[:, None], c)
+        else:
+            dest = banks.pixels(operand(instr, "dst"), self.y0[:, None], self.x0[:, None], c)
+        found = [(banks, *dest)]
+        if instr["gate_write"]:
+            found.append((self.machine.gate, *self._gate()))
+        return found
+
+    def _gate(self):
+        return self.machine.gate.pixels(
+            operand(self.instr, "gate"), self.y0[:, None], self.x0[:, None], self.channels[None]
+        )
+
+    def _results(self, acc):
+        instr, machine, width = self.instr, self.machine, self.config.data_width
+        y, x, n, channel = self._coordinates()
+        inside = np.broadcast_to(
+            (y < instr["height"]) & (x < instr["width"]), (len(self.y0), len(self.channels), self.config.lanes)
+        )
+        a, saturated = arithmetic.requantise(acc.transpose(0, 2, 1), instr, y, x, n, channel, width, machine.seed)
+        enable = inside & (n < instr["n_base"] + instr["n_valid"])
+        if instr["scale"] or instr["loss"]:
+            bits = machine.gate.read(*self._gate())
+        if instr["scale"]:
+            a, saturated = np.where(bits != 0, a, 0), saturated & (bits != 0)
+        if instr["loss"]:
+            a, clipped, total = arithmetic.loss(a, instr, bits, enable, width)
+            machine.loss += total
+        # A vector counts once, however many of its lanes were saturated.
+        vectors = (saturated & enable).any(axis=-1)
+        delta = vectors if instr["mode"] == BP else np.zeros_like(vectors)
+        machine.saturated["act"] += int((vectors & ~delta).sum())
+        machine.saturated["delta"] += int((delta | clipped.any(axis=-1) if instr["loss"] else delta).sum())
+        gate = np.ones(a.shape, bool)
+        if instr["relu"]:
+            a, gate = np.maximum(a, 0), a > 0
+        if instr["pool"]:
+            a, gate = arithmetic.pool(a, gate, inside, self.config.grid, instr["fold"])
+        for (banks, index, mask), values in zip(self.targets(), (a, gate.astype(np.int64))):
+            banks.write(index, values, mask)
+
+
+def add(gradients, rows, values, first: bool, width: int) -> bool:
+    """Add `values` to rows of a gradient buffer (or replace them); returns whether a sum did not fit `width` bits."""
+    total = values if first else gradients[rows] + values
+    gradients[rows] = wrap(total, width)
+    return not fits(total, width)

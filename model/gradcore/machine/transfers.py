@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""LOAD, LOADW, STORE and UPDATE on the instruction-level model: `gather` reads, `drain` writes, `spoil` leaves garbage
+where results will be."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from gradcore.isa.fold import from_bytes, lane_images, to_bytes
+from gradcore.isa.instruction import GATE_BUFFER
+from gradcore.numerics.fixed_point import saturate
+from gradcore.numerics.random_numbers import position_random
+from gradcore.ops.optimiser import saturates, update
+
+
+class Transfer:
+    """Words of `size` bytes in DRAM, as a transfer instruction describes them: `bytes` views of its runs."""
+
+    def __init__(self, machine, instr, size: int):
+        self.machine, self.instr, self.size = machine, instr, size
+        start = machine.address(instr["base_sel"], instr["addr"])
+        beat = machine.config.mem_bytes
+        assert start % beat == 0, "address is not a multiple of the beat"
+        self.runs = [
+            machine._bytes(start + k2 * instr["stride2"] + k1 * instr["stride1"], instr["run_beats"] * beat)
+            for k2 in range(instr["n2"])
+            for k1 in range(instr["n1"])
+        ]
+        assert instr["n_words"] * size <= sum(len(run) for run in self.runs) < instr["n_words"] * size + beat, (
+            "n_words and runs differ"
+        )
+
+    def read(self) -> np.ndarray:
+        """(words, elements) as integers of the data width."""
+        data = np.concatenate(self.runs)[: self.instr["n_words"] * self.size]
+        config = self.machine.config
+        words = from_bytes(data, config.word_bytes).reshape(self.instr["n_words"], -1)
+        spare = 64 - config.data_width
+        return words << spare >> spare
+
+    def write(self, words):
+        data, at = np.zeros(sum(map(len, self.runs)), np.uint8), 0
+        used = to_bytes(words, self.machine.config.word_bytes)
+        data[: len(used)] = used
+        for run in self.runs:
+            run[:] = data[at : at + len(run)]
+            at += len(run)
+
+
+class Load:
+    """LOAD."""
+
+    def __init__(self, machine, instr):
+        self.machine, self.instr = machine, instr
+        self.transfer = Transfer(machine, instr, machine.config.vector_bytes)
+        self.banks, self.base = (
+            (machine.gate, instr["gate_base"])
+            if instr["buffer"] == GATE_BUFFER
+            else (machine.buffers[instr["buffer"]], instr["base"])
+        )
+        self.counts = tuple(instr[name] for name in ("n_b", "n_y", "n_x", "n_c"))
+        assert instr["n_words"] == np.prod(self.counts), "n_words is not the product of the loop counts"
+        self.strides = tuple(instr[name] for name in ("stride_b", "stride_y", "stride_x"))
+        self.quarters = [(qy, qx) for qy in (0, 1) for qx in (0, 1)] if instr["upsample"] else [(0, 0)]
+
+    def _index(self, banks, base: int, qy: int, qx: int):
+        base += qy * self.instr["stride_qy"] + qx * self.instr["stride_qx"]
+        return banks.natural(base, self.counts, self.strides, self.instr["fold"])
+
+    def _spread(self, vectors, qy: int, qx: int):
+        """Up-sampled vector (qy, qx): lane row r takes pooled lane row insert(r >> 1, bit pool_bit, qy)."""
+        grid, bit = self.machine.config.grid, self.instr["pool_bit"]
+        half = np.arange(grid) >> 1
+        low = half & ((1 << bit) - 1)
+        row, col = ((half >> bit << (bit + 1)) | q << bit | low for q in (qy, qx))
+        shaped = vectors.reshape(*vectors.shape[:-1], grid, grid)
+        return shaped[..., row[:, None], col[None, :]].reshape(vectors.shape)
+
+    def gather(self):
+        vectors, results = self.transfer.read().reshape(*self.counts, -1), []
+        for q in self.quarters:
+            values = self._spread(vectors, *q) if self.instr["upsample"] else vectors
+            if self.instr["scale"]:
+                gate = self.machine.gate
+                values = np.where(gate.read(self._index(gate, self.instr["gate_base"], *q)) != 0, values, 0)
+            results.append(values & 1 if self.banks is self.machine.gate else values)
+        return results
+
+    def spoil(self, rng):
+        self.drain([rng.integers(-99, 99, (*self.counts, self.machine.config.lanes))] * len(self.quarters))
+
+    def drain(self, results):
+        for q, values in zip(self.quarters, results):
+            self.banks.write(self._index(self.banks, self.base, *q), values)
+
+
+class Store(Load):
+    """STORE."""
+
+    def __init__(self, machine, instr):
+        self.machine, self.instr = machine, instr
+        self.transfer = Transfer(machine, instr, machine.config.vector_bytes)
+        self.banks = machine.buffers[instr["buffer"]]
+        self.counts = tuple(instr[name] for name in ("n_b", "n_y", "n_x", "n_c"))
+        self.strides = tuple(instr[name] for name in ("stride_b", "stride_y", "stride_x"))
+        assert instr["n_words"] == np.prod(self.counts), "n_words is not the product of the loop counts"
+
+    def gather(self):
+        values = self.banks.read(self.banks.natural(self.instr["base"], self.counts, self.strides, self.instr["fold"]))
+        return np.where(self._kept(), values, 0)
+
+    def _kept(self):
+        """Lanes of a pixel of the map and of an image that is not padding."""
+        instr, grid, fold = self.instr, self.machine.config.grid, self.instr["fold"]
+        b, by, bx, _ = np.ogrid[tuple(slice(n) for n in self.counts)]
+        row, col = np.divmod(np.arange(grid * grid), grid)
+        y, x = (by[..., None] << fold & 0xFFF) + row % (1 << fold), (bx[..., None] << fold & 0xFFF) + col % (1 << fold)
+        image = (b[..., None] + 1 < instr["n_b"]) | (lane_images(grid, fold, 0) < instr["n_valid"])
+        return (y < instr["height"]) & (x < instr["width"]) & image
+
+    def spoil(self, rng):
+        self.transfer.write(rng.integers(-99, 99, self.instr["n_words"] * self.machine.config.lanes))
+
+    def drain(self, values):
+        self.transfer.write(saturate(values, self.machine.config.data_width))
+
+
+class LoadWeights:
+    """LOADW."""
+
+    def __init__(self, machine, instr):
+        self.machine, self.instr = machine, instr
+        self.transfer = Transfer(machine, instr, machine.config.row_bytes)
+        assert instr["n_words"] == instr["n_outer"] * instr["n_inner"], "n_words is not the product of the loop counts"
+
+    def gather(self):
+        return self.transfer.read()
+
+    def spoil(self, rng):
+        self.drain(rng.integers(-99, 99, (self.instr["n_words"], self.machine.config.cols)))
+
+    def drain(self, rows):
+        cols = self.machine.config.cols
+        inner = np.arange(len(rows)) % self.instr["n_inner"]
+        bank = (np.arange(cols) + inner[:, None]) % cols
+        self.machine.weights[
+            bank, ((self.instr["base"] + np.arange(len(rows))) % self.machine.config.wgt_depth)[:, None]
+        ] = rows
+
+
+class Update:
+    """UPDATE."""
+
+    def __init__(self, machine, instr):
+        self.machine, self.instr = machine, instr
+        part = dict(
+            base_sel=instr["base_sel"],
+            run_beats=instr["run_beats"],
+            n_words=instr["n_words"],
+            n1=1,
+            n2=1,
+            stride1=0,
+            stride2=0,
+        )
+        self.weights = Transfer(machine, part | dict(addr=instr["addr"]), machine.config.row_bytes)
+        self.momentum = (
+            Transfer(machine, part | dict(addr=instr["momentum_addr"]), machine.config.row_bytes)
+            if instr["momentum"]
+            else None
+        )
+        assert instr["n_words"] == instr["n_outer"] * instr["n_inner"], "n_words is not the product of the loop counts"
+
+    def gather(self):
+        instr, machine = self.instr, self.machine
+        row = np.arange(instr["n_words"])
+        outer, inner = row // instr["n_inner"], row % instr["n_inner"]
+        of = outer[:, None] * machine.config.cols + np.arange(machine.config.cols)
+        rnd = [position_random(machine.seed, instr["rnd_tag"], instr["key"] + inner[:, None], of, j) for j in range(3)]
+        weights = self._held(row) if instr["resident"] else self.weights.read()
+        before = self.momentum.read() if self.momentum else np.zeros_like(weights)
+        grads = machine.gradients[(instr["base"] + row) % machine.config.grad_depth]
+        numbers = SimpleNamespace(**{name: instr[name] for name in ("lr_m", "beta_m", "shift_g", "shift_v", "shift_w")})
+        state = weights, before, grads, numbers, machine.config.data_width, instr["rounding"], rnd
+        return *update(*state), int(saturates(*state).any(axis=1).sum())
+
+    def _held(self, row):
+        """Weight rows from the weight buffer."""
+        cols = self.machine.config.cols
+        bank = (np.arange(cols) + (row % self.instr["wgt_inner"])[:, None]) % cols
+        return self.machine.weights[bank, ((self.instr["wgt_base"] + row) % self.machine.config.wgt_depth)[:, None]]
+
+    def spoil(self, rng):
+        self.weights.write(rng.integers(-99, 99, (self.instr["n_words"], self.machine.config.cols)))
+
+    def drain(self, values):
+        self.machine.saturated["update"] += values[2]
+        self.weights.write(values[0])
+        if self.momentum:
+            self.momentum.write(values[1])

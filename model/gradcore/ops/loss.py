@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loss functions on the last layer's output; integers are exact, floats give the same formulas in real numbers."""
+
+import numpy as np
+
+from gradcore.numerics.fixed_point import int64, requantize
+
+LOSSES = {"euclidean": 1, "square_hinge": 2}  # codes of the instruction field
+
+
+def targets(labels, classes: int) -> np.ndarray:
+    """Target bits (N, classes) of integer labels (N,); raises ValueError for a label outside 0..classes-1."""
+    labels = int64(labels)
+    if labels.size and not (labels.min() >= 0 and labels.max() < classes):
+        raise ValueError(f"labels {labels.min()}..{labels.max()} do not fit {classes} outputs")
+    return labels[:, None] == np.arange(classes)
+
+
+def difference(loss: str, a, bits, t_pos, t_neg=0) -> np.ndarray:
+    """d of doc/numerics.md: outputs `a` (N, classes), target bits of the same shape, targets in the format of `a` (frac
+    fo)."""
+    if loss == "euclidean":
+        return a - np.where(bits, t_pos, t_neg).astype(a.dtype)
+    if loss == "square_hinge":
+        return np.where(bits, -np.maximum(0, t_pos - a), np.maximum(0, t_pos + a)).astype(a.dtype)
+    raise ValueError(f"loss {loss!r} is none of {', '.join(LOSSES)}")
+
+
+def loss_shift(loss: str, fo: int, fd: int) -> int:
+    """Shift from d << 16 (frac fo + 16) to the local gradient (frac fd); the square hinge's factor 2 is one shift
+    less."""
+    return 16 + fo - fd - (loss == "square_hinge")
+
+
+def loss_delta(d, shift: int, width: int, clipped: list | None = None) -> np.ndarray:
+    """Local gradient of `width` bits: d << 16 shifted by `shift`, always rounded half-up. `clipped` as in
+    `requantize`."""
+    return requantize(int64(d) << 16, shift, width, "half_up", None, clipped)
+
+
+def loss_sum(d) -> int:
+    """LOSS: exact sum of d^2 over the minibatch (frac 2 fo)."""
+    return int((int64(d) ** 2).sum())
+
+
+def loss_value(loss: str, total: int, fo: int) -> float:
+    """Value of the summed loss from the integer LOSS, for outputs of fraction width `fo`."""
+    return total * 2.0 ** (-2 * fo) * (0.5 if loss == "euclidean" else 1.0)

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reference trainer: one training iteration as integers, bit by bit what the engine computes."""
+
+import math
+
+import numpy as np
+
+from gradcore.network.description import Network
+from gradcore.numerics.fixed_point import ACC_W, Format, fits, int64, quantize, requantize, wrap
+from gradcore.numerics.random_numbers import (
+    GRADIENT,
+    MOMENTUM,
+    WEIGHT,
+    bias_random,
+    iteration_seed,
+    map_random,
+    random_tag,
+    weight_random,
+)
+from gradcore.ops import layers
+from gradcore.ops.loss import difference, loss_delta, loss_sum, targets
+from gradcore.ops.optimiser import update
+from gradcore.reference.saturation import Saturations
+
+STATE = ("weight", "bias", "momentum", "bias_momentum")
+
+
+def initial_weights(network: Network, seed: int) -> list:
+    """Per layer a dict of int64 arrays: weight (O, C, KY, KX) in fw, bias (O,) in fb, momentum and bias_momentum of the
+    same shapes.
+
+    Weights are normal with variance 2 / inputs before a ReLU and 1 / inputs otherwise (He), from NumPy's PCG64 seeded
+    with (seed, layer); all else is zero. The bias stays zero in a layer without one.
+    """
+    result = []
+    for p in network.parameters:
+        rng = np.random.Generator(np.random.PCG64([seed, p.index]))
+        scale = np.sqrt((2 if p.relu else 1) / np.prod(p.weight_shape[1:]))
+        weight = quantize(rng.standard_normal(p.weight_shape) * scale, Format(network.data_width, p.fw))
+        bias = np.zeros(p.weight_shape[0], dtype=np.int64)
+        result.append({"weight": weight, "bias": bias, "momentum": np.zeros_like(weight), "bias_momentum": bias.copy()})
+    return result
+
+
+class ReferenceTrainer:
+    """Trains `network` in the integers of an engine whose sums have `acc_width` bits; `seed` (0..2^32-1) sets the
+    initial weights and the random roundings.
+
+    state: what `initial_weights` returns, changed by every step. last: tensors of the last step, each a list with one
+    entry per layer - act (its input), z, out, gate (bool), delta (at z), error (of its input, None in layer 0), grad,
+    grad_bias - and d, the loss's difference. bool `grad_overflow` is sticky: a gradient did not fit `acc_width` bits
+    and was wrapped. saturations: `Saturations` of all steps since they were taken.
+    """
+
+    def __init__(self, network: Network, seed: int = 1, state: list | None = None, acc_width: int = ACC_W):
+        self.network, self.seed, self.acc_width = network, seed, acc_width
+        self.last, self.grad_overflow, self._overflows = {}, False, (False, False)
+        self.saturations, self._numbers = Saturations(), {network.minibatch: network.parameters}
+        self.state = initial_weights(network, seed)
+        if state is not None:
+            self.load(state)
+
+    def weights(self) -> list:
+        """A copy of the state: per layer a dict of weight, bias, momentum, bias_momentum."""
+        return [{key: layer[key].copy() for key in STATE} for layer in self.state]
+
+    def load(self, state: list) -> None:
+        """Take over a state as `weights` returns it; raises ValueError for a wrong shape or a number outside the data
+        width."""
+        for index, (own, new) in enumerate(zip(self.state, state, strict=True)):
+            for key in STATE:
+                if np.shape(new[key]) != own[key].shape or not fits(new[key], self.network.data_width):
+                    raise ValueError(
+                        f"layer {index}: {key} does not fit shape {own[key].shape} and {self.network.data_width} bits"
+                    )
+        self.state = [{key: int64(new[key]).copy() for key in STATE} for new in state]
+
+    def step(self, x, labels, iteration: int) -> int:
+        """Train on one minibatch: `x` (N, C, H, W) integers in the input format, `labels` (N,), N up to the minibatch
+        size.
+
+        Returns the integer LOSS (frac 2 fo). The update is that of a minibatch of N images. `iteration` counts from 0
+        and only chooses the random roundings.
+        """
+        x, labels = self._checked(x), np.asarray(labels)
+        if not 1 <= len(x) <= self.network.minibatch or labels.shape != (len(x),):
+            raise ValueError(
+                f"{len(x)} images and labels of shape {labels.shape} are no minibatch of up to {self.network.minibatch}"
+            )
+        if len(x) not in self._numbers:
+            self._numbers[len(x)] = self.network.with_minibatch(len(x)).parameters
+        seed, self._overflows = iteration_seed(self.seed, iteration), (False, False)
+        self.last = {key: [] for key in ("act", "z", "out", "gate", "delta", "error", "grad", "grad_bias")}
+        output = self._forward(x, seed, self.last)
+        loss = self.network.loss_parameters
+        d = difference(
+            loss.loss, output.reshape(len(x), -1), targets(labels, self.network.classes), loss.t_pos, loss.t_neg
+        )
+        self.last["d"] = d
+        clipped = []
+        delta = loss_delta(d, loss.shift, self.network.data_width, clipped).reshape(output.shape)
+        self._count(self.network.parameters[-1], ("delta",), clipped, delta)
+        self._backward(delta, seed)
+        self._update(seed, self._numbers[len(x)])
+        return loss_sum(d)
+
+    def overflow_agrees(self, flag: bool) -> bool:
+        """Can an engine's overflow bit of the last step be `flag`? It must be set when a gradient was wrapped, and must
+        not when no order of the additions can leave `acc_width` bits. In between, large terms cancel and the order
+        decides."""
+        must, may = self._overflows
+        return must <= bool(flag) <= may
+
+    def forward(self, x, iteration: int = 0) -> np.ndarray:
+        """Outputs (N, classes) as integers in the last layer's format, computed minibatch by minibatch with the
+        roundings of `iteration`."""
+        size, seed = self.network.minibatch, iteration_seed(self.seed, iteration)
+        return np.concatenate(
+            [self._forward(self._checked(x[n : n + size]), seed)[:, :, 0, 0] for n in range(0, len(x), size)]
+        )
+
+    def predict(self, x, iteration: int = 0) -> np.ndarray:
+        """Class (N,) of each image: the first largest output."""
+        return self.forward(x, iteration).argmax(axis=1)
+
+    def accuracy(self, x, labels, iteration: int = 0) -> float:
+        """Fraction of the images `x` that `predict` classifies as `labels`."""
+        return float((self.predict(x, iteration) == np.asarray(labels)).mean())
+
+    def _checked(self, x) -> np.ndarray:
+        x = int64(x)
+        if x.ndim != 4 or x.shape[1:] != self.network.shape:
+            raise ValueError(f"images of shape {x.shape[1:]} where the network reads {self.network.shape}")
+        if not fits(x, self.network.data_width):
+            raise OverflowError(f"input outside {self.network.data_width} bits")
+        return x
+
+    def _count(self, p, kinds, clipped, tensor):
+        for kind, count in zip(kinds, clipped, strict=True):
+            self.saturations.add(p.name, kind, count, tensor.size)
+
+    def _map_random(self, kind, layer, shape, seed):
+        return map_random(seed, random_tag(layer, kind), shape) if self.network.mode(kind) == "stochastic" else None
+
+    def _forward(self, a, seed, keep=None) -> np.ndarray:
+        width, mode = self.network.data_width, self.network.mode("act")
+        for p, state in zip(self.network.parameters, self.state):
+            acc = layers.conv(a, state["weight"], p.pad)
+            if p.bias:
+                acc += (state["bias"] << p.bias_exp)[:, None, None]
+            clipped = []
+            z = requantize(acc, p.shift_fp, width, mode, self._map_random("act", p.index, acc.shape, seed), clipped)
+            out, gate = layers.activate(z, p.relu, p.pool)
+            if keep is not None:
+                self._count(p, ("act",), clipped, z)
+                for key, tensor in (("act", a), ("z", z), ("out", out), ("gate", gate)):
+                    keep[key].append(tensor)
+            a = out
+        return a
+
+    def _backward(self, delta, seed) -> None:
+        network, last = self.network, self.last
+        for p in reversed(network.parameters):
+            act, error = last["act"][p.index], None
+            grad = self._gradient(lambda d, a, p=p: layers.conv_weights(d, a, p.weight_shape[2:], p.pad), delta, act)
+            grad_bias = self._gradient(layers.bias_gradient, delta)
+            for key, tensor in (("delta", delta), ("grad", grad), ("grad_bias", grad_bias)):
+                last[key].insert(0, tensor)
+            if p.index:
+                sums, clipped = layers.conv_input(delta, self.state[p.index]["weight"], p.pad), []
+                error = requantize(
+                    sums,
+                    p.shift_bp,
+                    network.data_width,
+                    network.mode("delta"),
+                    self._map_random("delta", p.index - 1, sums.shape, seed),
+                    clipped,
+                )
+                self._count(network.parameters[p.index - 1], ("delta",), clipped, error)
+                gate = last["gate"][p.index - 1]
+                delta = (layers.upsample(error, gate.shape) if network.parameters[p.index - 1].pool else error) * gate
+            last["error"].insert(0, error)
+
+    def _gradient(self, sums, *factors):
+        """`sums` of the factors modulo 2^acc_width; notes whether they fit, and whether each partial sum does in any
+        order."""
+        grad = sums(*factors)
+        must, may = self._overflows
+        must |= not fits(grad, self.acc_width)
+        limit = 1 << (self.acc_width - 1)
+        # Most tensors are far from the limit: the coarse bound spares the exact one.
+        if (
+            not may
+            and not must
+            and math.prod(max(1, int(np.abs(x).max())) for x in factors) * (factors[0].size // len(grad)) >= limit
+        ):
+            may = int(sums(*map(np.abs, factors)).max()) >= limit
+        self._overflows = must, may or must
+        self.grad_overflow |= must
+        return wrap(grad, self.acc_width)
+
+    def _update(self, seed, parameters) -> None:
+        network, roundings = self.network, (GRADIENT, MOMENTUM, WEIGHT)
+        stochastic = network.mode("param") == "stochastic"
+        for p, state, grad, grad_bias in zip(parameters, self.state, self.last["grad"], self.last["grad_bias"]):
+            for key, gradient, random, numbers in (
+                ("", grad, weight_random, p.weight_update),
+                ("bias", grad_bias, bias_random, p.bias_update),
+            ):
+                if numbers is None:
+                    continue
+                rnd = [
+                    random(seed, random_tag(p.index, "param"), p.weight_shape, j) if stochastic else None
+                    for j in roundings
+                ]
+                weight, momentum = key or "weight", "bias_momentum" if key else "momentum"
+                previous = state[momentum] if network.optimiser == "momentum" else np.zeros_like(state[momentum])
+                clipped = []
+                state[weight], v = update(
+                    state[weight], previous, gradient, numbers, network.data_width, network.mode("param"), rnd, clipped
+                )
+                self._count(
+                    p, ("bias_grad", "bias_momentum", "bias") if key else ("grad", "momentum", "weight"), clipped, v
+                )
+                if network.optimiser == "momentum":
+                    state[momentum] = v

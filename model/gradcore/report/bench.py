@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Complete training iterations on the compiled RTL in the steady state: cycles by the engine's own counters, every word
+checked."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import count
+
+import numpy as np
+
+from gradcore.compiler.compile import CompileError, compile_network
+from gradcore.compiler.estimate import Bandwidth
+from gradcore.compiler.tokens import COMPUTE, dependencies
+from gradcore.data.datasets import DataError, check, quantize_input
+from gradcore.data.datasets import batches as shuffled
+from gradcore.host.backends import EngineSession
+from gradcore.host.progress import Comparison
+from gradcore.host.training import ideal_macs
+from gradcore.isa.config import EngineConfig
+from gradcore.isa.instruction import ENGINES, PRODUCERS, Opcode
+from gradcore.reference.trainer import ReferenceTrainer
+from gradcore.report.run_report import by_cause, unaccounted
+from gradcore.sim.backend import Memory, SimBackend
+from gradcore.sim.build import build_engine
+
+GROWING = {
+    "operand buffer": "act_depth",
+    "weight rows": "wgt_depth",
+    "gradient rows": "grad_depth",
+    "gate vectors": "gate_depth",
+}
+PASSES = ("FP", "BP", "WU")
+
+
+def engine_for(network, config: EngineConfig) -> EngineConfig:
+    """`config` with buffers deep enough for `network`: all weights and gradients at once, the gates of the whole
+    minibatch; powers of two. Raises CompileError when no legal depth is enough."""
+    while True:
+        try:
+            compiled = compile_network(network, config)
+        except CompileError as error:
+            name = next((field for words, field in GROWING.items() if words in str(error.quantity)), None)
+            if name is None or getattr(config, name) >= (1 << 20 if name == "gate_depth" else 1 << 16):
+                raise
+            config = replace(config, **{name: 2 * getattr(config, name)})
+            continue
+        rows = sum(
+            tensor.layout.rows + tensor.layout.groups * p.bias
+            for p, tensor in zip(network.parameters, compiled.memory.weight)
+        )
+        if rows <= min(config.wgt_depth, config.grad_depth) or 2 * config.wgt_depth > 1 << 16:
+            return config
+        config = replace(
+            config,
+            **{name: max(getattr(config, name), 1 << (rows - 1).bit_length()) for name in ("wgt_depth", "grad_depth")},
+        )
+
+
+def random_batches(network, seed: int):
+    """Endless minibatches of random images over the whole range 0..1 and random labels."""
+    rng = np.random.default_rng(seed)
+    while True:
+        yield (
+            rng.integers(0, (1 << network.input_frac) + 1, (network.minibatch, *network.shape)),
+            rng.integers(0, network.classes, network.minibatch),
+        )
+
+
+def data_batches(network, dataset, seed: int):
+    """Endless minibatches of a data set's training images, in a new order in every epoch. Raises DataError at once."""
+    check(dataset, network, rest=False)
+    x = quantize_input(dataset.x_train, network)
+    if len(x) < network.minibatch:
+        raise DataError(dataset.name, "x_train", f"has {len(x)} images, a minibatch {network.minibatch}")
+    order = (index for epoch in count() for index in shuffled(len(x), network.minibatch, seed, epoch))
+    return ((x[index], dataset.y_train[index]) for index in order)
+
+
+def measure(
+    network,
+    config: EngineConfig,
+    memory: Memory = Memory(),
+    batches=None,
+    iterations: int = 2,
+    seed: int = 1,
+    say=lambda text: None,
+    backend: str = "sim",
+) -> tuple:
+    """Train `iterations` minibatches and report the last one: (report as a dict, recorded events, operations of the
+    program).
+
+    `batches` yields (images as integers, labels); default: random ones. The reference trainer works beside the
+    simulation.
+    """
+    library, sha256 = build_engine(config, say, backend)
+    batches, reference = (
+        batches or random_batches(network, seed),
+        ReferenceTrainer(network, seed, acc_width=config.acc_width),
+    )
+    compared, seconds, cycles, overflows = Comparison(), 0.0, 0, []
+    session = EngineSession(SimBackend(library, memory), network, config, seed, sha256)
+    try:
+        with ThreadPoolExecutor(1) as beside:
+            for iteration in range(iterations):
+                x, labels = next(batches)
+                expected = beside.submit(reference.step, x, labels, iteration)
+                session.record()
+                started = time.perf_counter()
+                loss = session.step(x, labels, iteration)
+                seconds += time.perf_counter() - started
+                counters = session.counters()
+                cycles += counters["cycles"]
+                events, _, ops = session.recorded()
+                compared.loss(loss, expected.result(), f"iteration {iteration}")
+                flag = session.overflowed()
+                compared.overflow(flag, reference.overflow_agrees(flag), f"iteration {iteration}")
+                overflows += [iteration] * flag
+        compared.weights(network, session.weights(), reference.weights(), f"{iterations} iterations")
+    finally:
+        session.close()
+    bandwidth = Bandwidth(memory.bytes_per_cycle, memory.latency, config.mem_bytes)
+    expected_cycles = session.device.compiled.train.expected(bandwidth)
+    return (
+        _report(network, config, memory, counters, compared, expected_cycles)
+        | {
+            "overflowed_minibatches": len(overflows),
+            "first_overflow": overflows[0] if overflows else None,
+            "backend": backend,
+            "stall": memory.stall,
+            "iterations": iterations,
+            "seed": seed,
+            "engine_sha256": sha256,
+            "per_phase": phases(events, ops, counters["cycles"], config.cols),
+            "simulated_cycles_per_second": round(cycles / seconds),
+            "seconds": round(seconds, 1),
+        },
+        events,
+        ops,
+    )
+
+
+def _report(network, config, memory, counters, compared, expected) -> dict:
+    images, cycles, macs = network.minibatch, counters["cycles"], ideal_macs(network)
+    moved = (counters["read_beats"] + counters["write_beats"]) * config.mem_bytes
+    causes = by_cause(counters)
+    stalls = {cause: n for cause, n in causes["compute"].items() if cause != "busy" and n}
+    stalls |= {cause: counters[f"compute.{cause}"] for cause in ("padding", "turn_round", "yield")}
+    return {
+        "network": network.name,
+        "minibatch": images,
+        "engine": {name: getattr(config, name) for name in config.__dataclass_fields__},
+        "memory": {"bytes_per_cycle": memory.bytes_per_cycle, "latency": memory.latency},
+        "cycles": cycles,
+        "cycles_per_image": cycles / images,
+        "ideal_cycles_per_image": macs / (config.lanes * config.cols),
+        "expected_cycles_per_image": expected / images,
+        "expected_deviation_percent": 100 * (expected - cycles) / cycles,
+        "macs_per_image": macs,
+        "mac_utilisation": macs * images / (config.lanes * config.cols * cycles),
+        "mac_busy_cycles": counters["compute.mac_busy"],
+        "stall_cycles": stalls,
+        "engine_cycles": causes,
+        "unaccounted_cycles": unaccounted(causes, cycles) | _rest(counters["compute.mac_busy"], stalls, cycles),
+        "dram_bytes_per_image": moved / images,
+        "dram_bound_cycles_per_image": moved / memory.bytes_per_cycle / images,
+        "words_compared": compared.words,
+        "differing_words": compared.differing,
+        "losses_compared": compared.losses,
+        "differing_losses": compared.differing_losses,
+        "differing_overflows": compared.differing_overflows,
+        "first_difference": compared.first or None,
+    }
+
+
+def _rest(busy: int, stalls: dict, cycles: int) -> dict:
+    rest = cycles - busy - sum(stalls.values())
+    return {"array": rest} if rest else {}
+
+
+def phases(events, ops, total: int, cols: int) -> list:
+    """What each layer and pass took of the array's time: {layer, pass, cycles, busy, stalls}, in the order of the first
+    start.
+
+    Every cycle of the program belongs to one phase: a COMPUTE's from the end of the one before to its own end, those
+    after the last one to the end of the program to the pass "end". A wait before a COMPUTE counts for what it needed
+    last. The updates run beside the array: their cycles, of the update engine, are marked `beside`.
+    """
+    spans = _spans(events, ops)
+    needs = dependencies(list(ops))
+    origin = min(start for start, _ in spans.values())
+    found, before = {}, origin
+    for index in (k for k, op in enumerate(ops) if op.engine == COMPUTE):
+        op, (start, end) = ops[index], spans[index]
+        row = _phase(found, op.layer, PASSES[op.instr["mode"]])
+        row["cycles"] += end - before
+        row["busy"] += min(op.cycles, end - start)
+        stalls = {"in_pass": end - start - min(op.cycles, end - start)}
+        given = [(spans[source][1], PRODUCERS[producer]) for producer, source in needs[index].items()]
+        stalls[f"wait_{max(given)[1]}" if given and max(given)[0] > before else "turn_round"] = start - before
+        for cause, count in stalls.items():
+            if count:
+                row["stalls"][cause] = row["stalls"].get(cause, 0) + count
+        before = end
+    end = _phase(found, "", "end")
+    end["cycles"] = total - (before - origin)
+    end["stalls"] = {"idle": end["cycles"]}
+    for index in (k for k, op in enumerate(ops) if op.instr.opcode == Opcode.UPDATE):
+        row = _phase(found, ops[index].layer, "update")
+        row["beside"] = True
+        row["cycles"] += spans[index][1] - spans[index][0]
+        row["busy"] += spans[index][1] - spans[index][0]
+    return list(found.values())
+
+
+def _phase(found: dict, layer: str, name: str) -> dict:
+    return found.setdefault((layer, name), {"layer": layer, "pass": name, "cycles": 0, "busy": 0, "stalls": {}})
+
+
+def _spans(events, ops) -> dict:
+    """(start, end) of every operation by its index: each engine runs its operations in order."""
+    spans = {}
+    for engine in range(len(ENGINES)):
+        mine = [k for k, op in enumerate(ops) if op.engine == engine]
+        seen = events[events["engine"] == engine]
+        if len(seen) != len(mine) or any(ops[k].instr["tag"] != tag for k, tag in zip(mine, seen["tag"])):
+            raise RuntimeError(f"{len(seen)} recorded instructions of {ENGINES[engine]}, the program has {len(mine)}")
+        spans |= {k: (int(event["start"]), int(event["end"])) for k, event in zip(mine, seen)}
+    return spans

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of published benchmarks: which runs it has, where the figures are kept, how they are shown."""
+
+import json
+from pathlib import Path
+
+from gradcore.files.atomic import write_json, write_text
+from gradcore.sim.sources import ROOT
+
+FIGURES, PAGE = ROOT / "doc" / "benchmarks.json", ROOT / "doc" / "benchmarks.md"
+
+# network, columns, minibatch, bytes per cycle, latency
+CASES = [
+    *((f"cifar10-{n}x", 16 * n, minibatch, 64, 60) for minibatch in (40, 10, 1) for n in (1, 2, 4)),
+    *((f"cifar10-{n}x", 16 * n, 40, *memory) for memory in ((32, 60), (64, 200)) for n in (1, 2, 4)),
+    ("fcte-mnist", 16, 256, 64, 60),
+    ("digits", 16, 32, 64, 60),
+]
+# Of an example, in the table and for `bench NET`. One engine for all minibatches; deeper operand buffers where tiles
+# of many images take turns.
+ENGINES = {
+    "cifar10-1x": "gate_depth=65536",
+    "cifar10-2x": "gate_depth=131072",
+    "cifar10-4x": "gate_depth=262144",
+    "fcte-mnist": "act_depth=32768",
+}
+KEPT = (
+    "cycles_per_image",
+    "ideal_cycles_per_image",
+    "mac_utilisation",
+    "expected_deviation_percent",
+    "dram_bytes_per_image",
+    "dram_bound_cycles_per_image",
+    "stall_cycles",
+    "mac_busy_cycles",
+    "cycles",
+    "differing_words",
+    "words_compared",
+    "iterations",
+    "simulated_cycles_per_second",
+    "engine",
+)
+
+
+def name_of(case: tuple) -> str:
+    """Name of a case, as --only takes it."""
+    network, cols, minibatch, *memory = case
+    return f"{network}/64x{cols}/{minibatch}" + ("" if memory == [64, 60] else "/{}B/{}".format(*memory))
+
+
+def command(case: tuple) -> list:
+    """Arguments of `gradcore bench` that measure a case."""
+    network, cols, minibatch, bandwidth, latency = case
+    memory = ["--dram-bytes-per-cycle", str(bandwidth), "--dram-latency", str(latency)]
+    return [
+        network,
+        "--cols",
+        str(cols),
+        "--minibatch",
+        str(minibatch),
+        *(memory if (bandwidth, latency) != (64, 60) else []),
+    ]
+
+
+def engine(network: Path, grid: int, cols: int, option: str = "") -> str:
+    """The engine that measures the network of a file, as --engine takes it, before its buffers grow; `option` changes
+    it."""
+    own = [
+        text for name, text in ENGINES.items() if network.resolve() == (ROOT / "examples" / name / "net.toml").resolve()
+    ]
+    return ",".join(filter(None, [f"grid={grid},cols={cols},act_depth=4096", *own, option]))
+
+
+def store(case: tuple, found: dict, figures: Path = FIGURES, page: Path = PAGE):
+    """Keep the figures of one case and write the page anew."""
+    known = json.loads(figures.read_text()) if figures.exists() else {}
+    known[name_of(case)] = {key: found[key] for key in KEPT}
+    known = {name_of(c): known[name_of(c)] for c in CASES if name_of(c) in known}
+    write_json(figures, known)
+    write_text(page, page_text(known))
+
+
+def page_text(known: dict) -> str:
+    """The page with the table."""
+    rows = [
+        "# Benchmarks",
+        "",
+        "Complete training iterations (FP, loss, BP, WU, weight update) of the compiled RTL in the steady state, "
+        "every weight and momentum word",
+        "compared with the reference trainer. The name gives network, lanes x columns, minibatch and, where they are "
+        "not 64 bytes per cycle shared by",
+        "reads and writes and 60 cycles, the memory's bandwidth and latency. Ideal: the multiply-accumulates divided "
+        "by the array's size. Written by",
+        f"`python -m gradcore bench --all`; one row: `python -m gradcore bench {' '.join(command(CASES[-2]))}`, with",
+        "`--dram-bytes-per-cycle` and `--dram-latency` for another memory.",
+        "",
+        "| run | cycles per image | ideal | MAC utilisation | compiler's estimate | DRAM kB per image "
+        "| DRAM-bound cycles | largest stalls, cycles per image | differing words |",
+        "|---|--:|--:|--:|--:|--:|--:|---|--:|",
+    ]
+    for name, f in known.items():
+        images = f["cycles"] / f["cycles_per_image"]
+        stalls = sorted(f["stall_cycles"].items(), key=lambda item: -item[1])[:3]
+        text = ", ".join(f"{cause} {count / images:.0f}" for cause, count in stalls)
+        rows.append(
+            f"| {name} | {f['cycles_per_image']:,.0f} | {f['ideal_cycles_per_image']:,.0f} "
+            f"| {100 * f['mac_utilisation']:.1f} % | {f['expected_deviation_percent']:+.1f} % "
+            f"| {f['dram_bytes_per_image'] / 1000:,.0f} | {f['dram_bound_cycles_per_image']:,.0f} | "
+            f"{text} | {f['differing_words']} of {f['words_compared']:,} |"
+        )
+    return "\n".join(rows) + "\n"

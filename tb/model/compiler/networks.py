@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random small networks and engines, and the comparison of a whole training step with the reference trainer."""
+
+import numpy as np
+
+from gradcore.compiler.compile import compile_network
+from gradcore.compiler.memory_map import FIXED, CompileError
+from gradcore.host.device import Device, MachineBackend
+from gradcore.isa.config import EngineConfig
+from gradcore.network.description import Conv, Dense, Network, NetworkError
+from gradcore.numerics.fixed_point import MODES
+from gradcore.reference.trainer import ReferenceTrainer
+
+
+def random_engine(rng) -> EngineConfig:
+    grid = int(rng.choice([4, 8]))
+    cols = int(rng.choice([c for c in (4, 8, 16, 32, 64) if grid <= c <= grid * grid]))
+    return EngineConfig(
+        grid=grid,
+        cols=cols,
+        data_width=int(rng.integers(8, 17)),
+        mem_bytes=int(rng.choice([8, 16, 32, 64])),
+        act_depth=int(rng.choice([1024, 4096, 16384])),
+        wgt_depth=int(rng.choice([2048, 16384])),
+        grad_depth=16384,
+        gate_depth=65536,
+    )
+
+
+def random_network(rng, data_width: int, most_images: int = 40, largest: int = 20) -> Network:
+    """A network of up to four convolutions and two Dense layers, of every kind that network.py takes."""
+    while True:
+        shape = (int(rng.integers(1, 7)), int(rng.integers(1, largest + 1)), int(rng.integers(1, largest + 1)))
+        layers, (rows, columns) = [], shape[1:]
+        for _ in range(int(rng.integers(0, 5))):
+            kernel = tuple(
+                int(rng.integers(1, min(11, size + 3) + 1)) if rng.random() < 0.2 else int(rng.integers(1, 4))
+                for size in (rows, columns)
+            )
+            pad = tuple(int(rng.integers(0, k)) for k in kernel)
+            size = tuple(s + 2 * p - k + 1 for s, p, k in zip((rows, columns), pad, kernel))
+            if min(size) < 1:
+                continue
+            pool = 2 if min(size) > 1 and rng.random() < 0.4 else None
+            layers.append(
+                Conv(int(rng.integers(1, 21)), kernel, pad, bool(rng.random() < 0.7), bool(rng.random() < 0.7), pool)
+            )
+            rows, columns = (s // 2 for s in size) if pool else size
+        if rng.random() < 0.3:
+            layers.append(Dense(int(rng.integers(1, 40)), bool(rng.random() < 0.5), bool(rng.random() < 0.5)))
+        layers.append(Dense(int(rng.integers(2, 20)), bool(rng.random() < 0.5)))
+        modes = {kind: str(rng.choice(list(MODES))) for kind in ("act", "delta", "param")}
+        try:
+            return Network(
+                "random",
+                shape,
+                tuple(layers),
+                str(rng.choice(["euclidean", "square_hinge"])),
+                str(rng.choice(["sgd", "momentum"])),
+                float(rng.choice([0.5, 0.05])),
+                0.9,
+                int(rng.integers(1, most_images + 1)),
+                data_width,
+                modes,
+            )
+        except NetworkError:
+            continue
+
+
+def splitting_network(rng, config: EngineConfig) -> Network:
+    """A network of few images whose small maps have a multiple of LANES channels: groups of lanes share them."""
+    while True:
+        shape = tuple(int(rng.integers(1, limit)) for limit in (4, 5, 7))
+        kernel = tuple(int(rng.integers(1, min(3, size) + 1)) for size in shape[1:])
+        pool = 2 if min(s - k + 1 for s, k in zip(shape[1:], kernel)) > 1 and rng.random() < 0.5 else None
+        layers = [
+            Conv(config.lanes * int(rng.integers(1, 3)), (1, 1), (0, 0)),
+            Conv(config.lanes - int(rng.choice([0, 3])), kernel, (0, 0), pool=pool),
+            Dense(config.lanes),
+        ]
+        layers.append(Dense(int(rng.integers(2, 2 * config.cols))))
+        images, rounding = int(rng.integers(1, 4)), str(rng.choice(list(MODES)))
+        try:
+            network = Network(
+                "shared", shape, tuple(layers), minibatch=images, data_width=config.data_width, rounding=rounding
+            )
+            if any(op.instr.fields.get("split") for op in compile_network(network, config).train.ops):
+                return network
+        except (CompileError, NetworkError):
+            continue
+
+
+def fitting_network(rng, config: EngineConfig, **limits) -> Network:
+    """A random network that the engine has room for."""
+    while True:
+        network = random_network(rng, config.data_width, **limits)
+        try:
+            compile_network(network, config)
+            return network
+        except CompileError:
+            continue
+
+
+def minibatch(rng, network, images: int) -> tuple:
+    limit = 1 << (network.data_width - 1)
+    x = rng.integers(-limit, limit, (images, *network.shape)) >> int(rng.integers(0, 5))
+    return x, rng.integers(0, network.classes, images)
+
+
+class Watch:
+    """Collects the exact gradients in the gradient buffer of a machine just before each UPDATE reads them."""
+
+    def __init__(self):
+        self.rows = {}
+
+    def __call__(self, machine, index, instr):
+        if instr.opcode.name == "UPDATE":
+            base, words = instr["base"], instr["n_words"]
+            self.rows[instr["rnd_tag"], instr["key"]] = machine.gradients[base : base + words].copy()
+
+    def collect(self, device, compiled):
+        """Nothing to do: all has been collected."""
+
+
+class Probe:
+    """Reads the exact gradients from the RTL's gradient buffer after the program; those that later layers have
+    overwritten are left out."""
+
+    def __init__(self):
+        self.rows = {}
+
+    def collect(self, device, compiled):
+        self.rows = {}
+        updates = [op.instr for op in compiled.train.ops if op.instr.opcode.name == "UPDATE"]
+        for at, instr in enumerate(updates):
+            span = range(instr["base"], instr["base"] + instr["n_words"])
+            if not any(
+                max(span.start, later["base"]) < min(span.stop, later["base"] + later["n_words"])
+                for later in updates[at + 1 :]
+            ):
+                rows = device.backend.gradients(span.start, len(span), device.config.cols, device.config.acc_width)
+                self.rows[instr["rnd_tag"], instr["key"]] = rows
+
+
+def same(what: str, got, want):
+    bad = np.argwhere(np.asarray(got) != np.asarray(want))
+    assert not len(bad), f"{what}: {len(bad)} of {np.size(want)} differ, first at {bad[0].tolist()}"
+
+
+def stored(compiled, tensor) -> bool:
+    """Does the training program write the tensor? What is used where it was made stays in its buffer, unless it is to
+    be kept."""
+    place = f"dram{tensor.base_sel}", tensor.addr
+    return any(place == write[:2] for op in compiled.train.ops for write in op.writes)
+
+
+def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> int:
+    """Everything that a step leaves: activations, deltas, momentum, weights with the zeros between them, gradients;
+    returns the number of gradients compared."""
+    compiled, last, gradients = device._compiled[images], trainer.last, 0
+    watch.collect(device, compiled)
+    memory = compiled.memory
+    for p in trainer.network.parameters:
+        if p.index:
+            assert memory.act[p.index].base_sel == FIXED
+            if stored(compiled, memory.act[p.index]):
+                same(
+                    f"{p.name} input",
+                    device.tensor(memory.act[p.index]),
+                    memory.act[p.index].layout.pack(last["act"][p.index]),
+                )
+        delta = memory.delta[p.index]
+        want = last["error"][p.index + 1] if p.pool else last["delta"][p.index]
+        if stored(compiled, delta):
+            same(f"{p.name} delta", device.tensor(delta), delta.layout.pack(want))
+        layout = memory.weight[p.index].layout
+        tag = p.index * 4 + 2
+        parts = [
+            rows
+            for (found, key), rows in sorted(watch.rows.items(), key=lambda item: item[0])
+            if found == tag and key < layout.inner
+        ]
+        rows = np.concatenate(parts) if parts else None
+        if rows is not None and len(rows) == layout.rows:
+            gradients += last["grad"][p.index].size
+            same(f"{p.name} gradient", layout.from_rows(rows), last["grad"][p.index])
+        rows = watch.rows.get((p.index * 4 + 2, layout.inner))
+        if rows is not None:
+            gradients += layout.outputs
+            same(f"{p.name} bias gradient", rows.reshape(-1)[: layout.outputs], last["grad_bias"][p.index])
+    for p, own, ref in zip(trainer.network.parameters, device.weights(), trainer.weights()):
+        for key in own:
+            same(f"{p.name} {key}", own[key], ref[key])
+    for tensor, data in compiled.pack_state(trainer.weights()):
+        same(tensor.name, device.tensor(tensor), data)
+    return gradients
+
+
+def train_on_machine(
+    network: Network, config: EngineConfig, seed: int, iterations: int = 2, order: str = "random"
+) -> Device:
+    """`train` on the instruction-level model."""
+    watch = Watch()
+    return train(MachineBackend(config, 1 << 26, order, seed, watch), network, config, seed, iterations, watch)
+
+
+def train(backend, network: Network, config: EngineConfig, seed: int, iterations: int = 2, watch=None) -> Device:
+    """Some iterations, the last of them with a smaller minibatch, on a back end and on the reference; then
+    inference."""
+    rng, trainer = np.random.default_rng(seed), ReferenceTrainer(network, seed, acc_width=config.acc_width)
+    device = Device(backend, network, config, seed, keep=bool(rng.random() < 0.5))
+    for iteration in range(iterations):
+        images = network.minibatch if iteration + 1 < iterations else int(rng.integers(1, network.minibatch + 1))
+        x, labels = minibatch(rng, network, images)
+        device.grad_overflow = False
+        assert device.step(x, labels, iteration) == trainer.step(x, labels, iteration), "LOSS"
+        assert trainer.overflow_agrees(device.grad_overflow)
+        assert compare(device, trainer, images, watch or Probe())
+    x, _ = minibatch(rng, network, network.minibatch + 3)
+    same("outputs", device.outputs(x, 5), trainer.forward(x, 5))
+    return device

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the compiler promises beside right results: tokens that are needed, refusals that name the cause, folds, cycles,
+listing."""
+
+import numpy as np
+import pytest
+
+from gradcore.compiler.compile import CompileError, compile_network
+from gradcore.compiler.memory_map import choose_folds
+from gradcore.isa import instruction as isa
+from gradcore.isa.config import EngineConfig
+from gradcore.isa.instruction import ENGINES, PRODUCERS, Opcode
+from gradcore.machine.machine import Deadlock, Machine
+from gradcore.network.description import Conv, Dense, Network
+from gradcore.numerics.random_numbers import iteration_seed
+from gradcore.reference.trainer import ReferenceTrainer
+from tb.model.compiler.networks import minibatch, train_on_machine
+
+SMALL = EngineConfig(grid=4, cols=4, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=1024, mem_bytes=16)
+NET = Network(
+    "net",
+    (2, 8, 8),
+    (Conv(5, (3, 3), (1, 1)), Conv(6, (3, 3), (1, 1), pool=2), Conv(4, (3, 3), (1, 1)), Dense(3)),
+    minibatch=5,
+    learning_rate=0.5,
+)
+
+WIDE = Network(
+    "wide",
+    (2, 8, 8),
+    (Conv(40, (3, 3), (1, 1), pool=2), Conv(40, (3, 3), (1, 1)), Dense(3)),
+    minibatch=5,
+    learning_rate=0.5,
+)
+
+
+def stage(compiled, trainer, x, labels):
+    """Memory with program, weights and minibatch; (memory, program address, bases)."""
+    memory = np.zeros(1 << 20, np.uint8)
+    program, images, bits = 1 << 18, 1 << 19, 3 << 18
+    for address, data in (
+        (0, compiled.initial_image(trainer.weights())),
+        (program, compiled.train.binary),
+        (images, compiled.pack_images(x)),
+        (bits, compiled.pack_targets(labels)),
+    ):
+        memory[address : address + data.size] = data
+    return memory, program, (0, images, bits, 0)
+
+
+def pairs(compiled) -> list:
+    return sorted(
+        {(p, op.engine) for op in compiled.train.ops for p in range(len(PRODUCERS)) if op.instr["wait"] >> p & 1}
+    )
+
+
+def test_every_kind_of_token_is_needed():
+    """Without the tokens from one producer to one consumer some order gives wrong results: the orders that the machine
+    tries are bad enough."""
+    compiled = compile_network(NET, SMALL)
+    rng = np.random.default_rng(1)
+    x, labels = minibatch(rng, NET, NET.minibatch)
+    trainer = ReferenceTrainer(NET, 1)
+    before = trainer.weights()
+    loss = trainer.step(x, labels, 0)
+    unharmed = []
+    found = pairs(compiled)
+    assert len(found) >= 7
+    for producer, consumer in [(None, None), *found]:
+        wrong = 0
+        for seed in range(12 if producer is None else 30):
+            trainer.load(before)
+            memory, program, bases = stage(compiled, trainer, x, labels)
+            instructions = isa.disassemble(memory[program : program + compiled.train.binary.size])
+            for instr in instructions:
+                if producer is not None:
+                    signal = "signal_read" if PRODUCERS[producer] == "compute_read" else "signal"
+                    if instr.opcode != Opcode.END and isa.ENGINE[instr.opcode] == consumer:
+                        instr["wait"] &= ~(1 << producer)
+                    if signal in isa.FIELDS[instr.opcode] and _produces(instr, producer):
+                        instr[signal] &= ~(1 << consumer)
+            memory[program : program + compiled.train.binary.size] = isa.assemble(instructions)
+            machine = Machine(SMALL, memory, "random", seed)
+            machine.run(program, bases, iteration_seed(1, 0))
+            trainer.step(x, labels, 0)
+            state = compiled.unpack_state(lambda t: memory[t.addr : t.end])
+            same = machine.loss == loss and all((a[k] == b[k]).all() for a, b in zip(state, trainer.state) for k in a)
+            wrong += not same
+            if wrong and producer is not None:
+                break
+        if producer is None:
+            assert not wrong
+        elif not wrong:
+            unharmed.append((PRODUCERS[producer], ENGINES[consumer]))
+
+    assert not unharmed
+
+
+def _produces(instr, producer: int) -> bool:
+    name = PRODUCERS[producer].split("_")[0]
+    return instr.opcode != Opcode.END and ENGINES[isa.ENGINE[instr.opcode]] == name
+
+
+def test_tokens_are_balanced_and_programs_wait_only_backwards():
+    for program in (compile_network(NET, SMALL).train, compile_network(NET, SMALL).infer):
+        given = np.zeros((len(PRODUCERS), len(ENGINES)), int)
+        for op in program.ops:
+            for producer in range(len(PRODUCERS)):
+                given[producer, op.engine] -= op.instr["wait"] >> producer & 1
+            assert (given >= 0).all()
+            for consumer in range(len(ENGINES)):
+                given[3 if op.engine == 2 else (0, 1, 3, 4, 5)[op.engine], consumer] += (
+                    op.instr["signal"] >> consumer & 1
+                )
+                if op.instr.opcode == Opcode.COMPUTE:
+                    given[2, consumer] += op.instr["signal_read"] >> consumer & 1
+        assert not given.any()
+
+
+def test_a_lost_signal_is_a_named_deadlock():
+    compiled = compile_network(NET, SMALL)
+    x, labels = minibatch(np.random.default_rng(1), NET, NET.minibatch)
+    memory, program, bases = stage(compiled, ReferenceTrainer(NET, 1), x, labels)
+    instructions = isa.disassemble(memory[program : program + compiled.train.binary.size])
+    next(instr for instr in instructions if instr.opcode == Opcode.LOAD and instr["signal"])["signal"] = 0
+    memory[program : program + compiled.train.binary.size] = isa.assemble(instructions)
+    with pytest.raises(Deadlock, match="compute at"):
+        Machine(SMALL, memory).run(program, bases)
+
+
+@pytest.mark.parametrize(
+    "depth, limit, quantity",
+    [
+        ("act_depth", 64, "operand buffer"),
+        ("wgt_depth", 16, "weight rows"),
+        ("grad_depth", 16, "gradient rows"),
+        ("gate_depth", 64, "gate vectors"),
+    ],
+)
+def test_refuses_what_does_not_fit(depth, limit, quantity):
+    small = EngineConfig(grid=4, cols=4, mem_bytes=16, **{depth: limit})
+    with pytest.raises(CompileError, match=rf"layer '\w+': .*{quantity}.* is \d+, limit {limit}") as caught:
+        compile_network(WIDE, small)
+    assert caught.value.limit == limit and caught.value.need > limit and caught.value.layer
+
+
+def test_refuses_other_widths_and_minibatches():
+    with pytest.raises(CompileError, match="data width"):
+        compile_network(NET, EngineConfig(data_width=8))
+    with pytest.raises(CompileError, match="minibatch"):
+        compile_network(NET, EngineConfig(), 6)
+    with pytest.raises(CompileError, match="largest sum"):
+        compile_network(NET, EngineConfig(acc_width=36))
+
+
+def test_tight_buffers_make_folds_coarser():
+    """A Dense layer would read its input 16 images at a time; where that does not fit it computes fewer images at
+    once."""
+    network = Network("net", (8, 6, 6), (Conv(8, (3, 3), (1, 1)), Dense(3)), minibatch=20, learning_rate=0.5)
+    wide = EngineConfig(grid=4, cols=4, mem_bytes=16, act_depth=4096)
+    tight = EngineConfig(grid=4, cols=4, mem_bytes=16, act_depth=128)
+    assert compile_network(network, tight).memory.folds[-1].fp > compile_network(network, wide).memory.folds[-1].fp
+    train_on_machine(network, tight, 3)
+
+
+def test_folds():
+    layers = Network(
+        "net",
+        (1, 32, 32),
+        (
+            Conv(4, (3, 3), (1, 1)),
+            Conv(4, (3, 3), (1, 1), pool=2),
+            Conv(4, (3, 3), (1, 1), pool=2),
+            Conv(4, (3, 3), (1, 1), pool=2),
+            Dense(10),
+        ),
+        minibatch=40,
+    ).parameters
+    folds = choose_folds(layers, 8, 40)
+    assert [f.fp for f in folds] == [3, 3, 3, 3, 0]
+    assert [f.out for f in folds] == [3, 3, 3, 0, 0]
+    assert [f.delta_dram for f in folds] == [3, 3, 3, 0, 0] and [f.delta for f in folds] == [3, 3, 3, 1, 0]
+    assert [f.out for f in choose_folds(layers, 8, 40, {7: 2})] == [3, 3, 3, 2, 0]
+
+
+def test_expected_cycles_of_a_compute():
+    """16 maps of 8x8 from 16 maps, 3x3 taps: 144 steps and the bias in FP, 16 sub-steps for each of the 9 taps in
+    WU."""
+    network = Network("net", (16, 8, 8), (Conv(16, (3, 3), (1, 1)), Dense(10)), minibatch=1)
+    compiled = compile_network(network)
+    conv = [op.cycles for op in compiled.train.ops if op.instr.opcode == Opcode.COMPUTE and op.layer == "conv0"]
+    assert conv == [145, 9 * 16 + 1]
+
+
+def test_listing_names_everything():
+    compiled = compile_network(NET, SMALL)
+    text = compiled.listing
+    for word in (
+        "conv0.weight",
+        "conv1.delta",
+        "images",
+        "up-sampled scaled",
+        "UPDATE",
+        "wait compute_written",
+        "when read load",
+        "expected cycles",
+    ):
+        assert word in text, word
+    assert compiled.train.describe(0).startswith("instruction 0: ")

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The training run: what it compares, and that it notices a single wrong word, loss or output."""
+
+import numpy as np
+import pytest
+
+from gradcore.data.datasets import Dataset
+from gradcore.host import training as run
+from gradcore.host.backends import ReferenceSession
+from gradcore.network.description import Conv, Dense, Network
+from gradcore.report import run_report as report
+
+NETWORK = Network("run", (1, 6, 6), (Conv(3, 3, 1, pool=2), Dense(3)), minibatch=8, learning_rate=0.02)
+
+
+def dataset(images=20):
+    rng = np.random.default_rng(1)
+    return Dataset(
+        rng.random((images, 1, 6, 6)),
+        rng.integers(0, 3, images),
+        rng.random((9, 1, 6, 6)),
+        rng.integers(0, 3, 9),
+        "random",
+    )
+
+
+class Faulty(ReferenceSession):
+    """A session that goes wrong in one place."""
+
+    name = "faulty"
+
+    def __init__(self, fault=None, when=0):
+        super().__init__(NETWORK, 1)
+        self.fault, self.when = fault, when
+
+    def step(self, x, labels, iteration):
+        loss = super().step(x, labels, iteration)
+        if iteration == self.when and self.fault in ("weight", "bias", "momentum", "bias_momentum"):
+            self.trainer.state[1][self.fault].flat[-1] += 1
+        return loss + (iteration == self.when and self.fault == "loss")
+
+    def outputs(self, x):
+        outputs = super().outputs(x)
+        outputs[-1, -1] += self.fault == "output"
+        return outputs
+
+
+@pytest.mark.parametrize("check, times", [("epoch", 2), ("step", 6)])
+def test_equal_run_compares_every_word(check, times):
+    found, state, _ = run.train(NETWORK, dataset(), Faulty(), run.Options(epochs=2, check=check))
+    words = 2 * sum(int(np.prod(p.weight_shape)) + p.weight_shape[0] for p in NETWORK.parameters)
+    assert found["weights_equal"] is True and found["words_compared"] == times * words and found["losses_compared"] == 6
+    assert found["differing_words"] == found["differing_losses"] == found["differing_outputs"] == 0
+    assert found["train_images"] == 20 and found["epochs"] == 2 and not report.failed(found)
+    assert found["weights_sha256"] == run.weights_sha256(state)
+
+
+@pytest.mark.parametrize("check", ["epoch", "step"])
+@pytest.mark.parametrize("fault", ["weight", "bias", "momentum", "bias_momentum", "loss"])
+def test_one_wrong_word_is_found_and_named(fault, check):
+    found, _, _ = run.train(NETWORK, dataset(), Faulty(fault, 2), run.Options(epochs=3, check=check))
+    assert found["weights_equal"] is False and report.failed(found) and found["epochs"] == 1
+    assert found["first_difference"].startswith("LOSS" if fault == "loss" else f"fc1.{fault}")
+    assert found["differing_words" if fault != "loss" else "differing_losses"] == 1
+    assert "NO" in report.last_line(found)
+
+
+def test_one_wrong_output_is_found():
+    found, _, _ = run.train(NETWORK, dataset(), Faulty("output"), run.Options(epochs=1))
+    assert found["weights_equal"] is True and found["differing_outputs"] == 1 and report.failed(found)
+
+
+def test_without_check_nothing_is_claimed():
+    found, _, _ = run.train(NETWORK, dataset(), Faulty("weight"), run.Options(epochs=1, check="none", float32=False))
+    assert found["weights_equal"] is None and found["words_compared"] == 0 and found["float32_test_accuracy"] is None
+
+
+@pytest.mark.parametrize("count", [8, 9, 15, 16, 41])
+def test_every_image_is_trained_once_an_epoch(count):
+    seen = run.epoch_batches(count, 8, 3, 0)
+    assert sorted(np.concatenate(seen)) == list(range(count))
+    assert [len(index) for index in seen] == [8] * (count // 8) + [count % 8] * (count % 8 > 0)
+    other = run.epoch_batches(count, 8, 3, 1)
+    assert [list(index) for index in seen] != [list(index) for index in other]
+
+
+def test_hash_depends_on_every_word():
+    state = ReferenceSession(NETWORK, 1).weights()
+    before = run.weights_sha256(state)
+    for layer in state:
+        for key in layer:
+            layer[key].flat[-1] ^= 1
+            assert run.weights_sha256(state) != before
+            layer[key].flat[-1] ^= 1
+    assert run.weights_sha256(state) == before
+
+
+def test_ideal_macs_of_a_known_network():
+    # conv0: 3 maps of 6x6, 9 taps, no BP; dense: 3 x 27, all three passes.
+    assert run.ideal_macs(NETWORK) == 2 * 3 * 36 * 9 + 3 * 3 * 27

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bench command: figures that follow from each other and from an independent count, refusals, the table."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from gradcore.cli import main as cli
+from gradcore.isa.config import EngineConfig
+from gradcore.network.description import Conv, Dense, Network, load
+from gradcore.report import bench, bench_table
+
+TINY = """
+name = "tiny"
+input = [2, 10, 9]
+[train]
+minibatch = 3
+[[layer]]
+type = "conv"
+maps = 5
+kernel = 3
+pool = 2
+[[layer]]
+type = "dense"
+maps = 4
+"""
+
+
+@pytest.fixture
+def net(tmp_path):
+    file = tmp_path / "net.toml"
+    file.write_text(TINY)
+    return file
+
+
+def run_json(tmp_path, *arguments):
+    code = cli.run(["bench", *map(str, arguments), "--json", str(tmp_path / "out.json")])
+    return code, json.loads((tmp_path / "out.json").read_text())
+
+
+def test_figures_of_a_network(net, tmp_path):
+    code, found = run_json(tmp_path, net, "--iterations", 3, "--out", tmp_path / "run")
+    assert code == 0
+    macs = (
+        2 * 5 * 9 * 8 * 7 * 2 + 3 * 4 * 5 * 4 * 3
+    )  # conv: FP and WU on 8x7 pixels; Dense on 5 maps of 4x3: FP, BP and WU
+    assert found["macs_per_image"] == macs and found["ideal_cycles_per_image"] == macs / 1024
+    assert found["cycles_per_image"] == found["cycles"] / 3
+    assert found["mac_utilisation"] == pytest.approx(macs * 3 / 1024 / found["cycles"])
+    assert found["differing_words"] == found["differing_losses"] == 0 and found["losses_compared"] == 3
+    assert found["words_compared"] == 2 * (5 * 2 * 9 + 5 + 4 * 60 + 4)
+    assert found["unaccounted_cycles"] == {}
+    assert found["mac_busy_cycles"] + sum(found["stall_cycles"].values()) == found["cycles"]
+    assert found["dram_bound_cycles_per_image"] == found["dram_bytes_per_image"] / 64
+    rows = [row for row in found["per_phase"] if not row.get("beside")]
+    assert sum(row["cycles"] for row in rows) == found["cycles"]
+    assert [(row["layer"], row["pass"]) for row in rows] == [
+        ("conv0", "FP"),
+        ("fc1", "FP"),
+        ("fc1", "BP"),
+        ("fc1", "WU"),
+        ("conv0", "WU"),
+        ("", "end"),
+    ]
+    assert all(row["busy"] + sum(row["stalls"].values()) == row["cycles"] for row in rows)
+    for name in ("report.json", "trace.json", "timeline.png", "roofline.png"):
+        assert (tmp_path / "run" / name).stat().st_size > 500
+        if name.endswith(".png"):
+            (tmp_path / "run" / name).unlink()
+    assert cli.run(["report", str(tmp_path / "run")]) == 0
+    assert [file.name for file in (tmp_path / "run").glob("*.png")] == ["roofline.png"]
+
+
+def test_an_urgent_store_takes_steps_of_the_array(tmp_path):
+    """The delta of the pooled layer is stored while WU of the next one reads both operand buffers: one step per vector
+    at most."""
+    file = tmp_path / "net.toml"
+    layers = "".join(f"[[layer]]\ntype = 'conv'\nmaps = 16\nkernel = 3\npad = 1\n{pool}" for pool in ("pool = 2\n", ""))
+    file.write_text(
+        f"name = 'urgent'\ninput = [4, 16, 16]\n[train]\nminibatch = 3\n{layers}[[layer]]\ntype = 'dense'\nmaps = 4\n"
+    )
+    code, found = run_json(tmp_path, file, "--minibatch", 1, "--iterations", 1)
+    assert code == 0 and found["differing_words"] == 0
+    assert 0 < found["stall_cycles"]["yield"] <= 16
+
+
+def test_slower_memory_takes_longer(net, tmp_path):
+    figures = [
+        run_json(tmp_path, net, *options)[1] for options in ((), ("--dram-latency", 300), ("--dram-bytes-per-cycle", 4))
+    ]
+    assert all(slow["cycles"] > figures[0]["cycles"] for slow in figures[1:])
+    assert len({found["dram_bytes_per_image"] for found in figures}) == 1
+
+
+def test_differing_words_fail(net, tmp_path, monkeypatch):
+    step = bench.ReferenceTrainer.step
+
+    def wrong(self, x, labels, iteration):
+        loss = step(self, x, labels, iteration)
+        self.state[0]["weight"][0, 0, 0, 0] += 1
+        return loss
+
+    monkeypatch.setattr(bench.ReferenceTrainer, "step", wrong)
+    code, found = run_json(tmp_path, net, "--iterations", 1)
+    assert code == 1 and found["differing_words"] == 1 and "conv0.weight" in found["first_difference"]
+
+
+@pytest.mark.parametrize(
+    "arguments, text",
+    [
+        (["nowhere"], "there are cifar10-1x, cifar10-2x, cifar10-4x, digits, fcte-mnist"),
+        ([], "NET is missing"),
+        (["digits", "--lanes", "5x5"], "--lanes: '5x5'"),
+        (["digits", "--cols", "12"], "cols is 12"),
+        (["--all", "--only", "nothing"], "--only: 'nothing'"),
+        (["cifar10-1x", "--data", "digits"], "digits"),
+        (["--all", "--engine", "act_depth=8192"], "--all"),
+        (["--all", "--lanes", "4x4"], "--all"),
+        (["--all", "--data", "digits"], "--all"),
+        (["digits", "--backend", "machine"], "sim, sim-axi, sim-avalon"),
+        (["digits", "--backend", "board"], "sim-axi"),
+        (["--all", "--stall", "0.1"], "--all"),
+    ],
+)
+def test_refusals(arguments, text, capsys):
+    assert cli.run(["bench", *arguments]) == 2
+    assert text in capsys.readouterr().err
+
+
+def test_examples_are_the_published_networks():
+    """Multiply-accumulates of an iteration, from the papers' layers."""
+    for name, conv1 in (("cifar10-1x", 16), ("cifar10-2x", 32), ("cifar10-4x", 64)):
+        maps = [3, conv1, conv1, 2 * conv1, 2 * conv1, 4 * conv1, 4 * conv1]
+        forward = [a * b * 9 * side**2 for a, b, side in zip(maps, maps[1:], (32, 32, 16, 16, 8, 8))] + [
+            maps[-1] * 16 * 10
+        ]
+        assert bench.ideal_macs(load(cli.network_file(Path(name)))) == 3 * sum(forward) - forward[0]
+    forward = [25 * 32 * 24**2, 32 * 25 * 64 * 8**2, 64 * 16 * 512, 512 * 10]
+    assert bench.ideal_macs(load(cli.network_file(Path("fcte-mnist")))) == 3 * sum(forward) - forward[0]
+
+
+def test_buffers_grow_until_the_network_fits():
+    network = Network(
+        "deep",
+        (4, 24, 24),
+        (Conv(20, (3, 3), (1, 1)), Conv(30, (3, 3), (1, 1), pool=2), Dense(40), Dense(5)),
+        minibatch=9,
+    )
+    config = bench.engine_for(
+        network, EngineConfig(grid=4, cols=4, act_depth=64, wgt_depth=64, grad_depth=64, gate_depth=64)
+    )
+    words = sum(-(-o // 4) * (k + 1) for o, k in ((20, 36), (30, 180), (40, 30 * 144), (5, 40)))
+    assert config.wgt_depth == config.grad_depth == 1 << (words - 1).bit_length()
+    assert config.act_depth > 64 and config.gate_depth > 64
+    bench.compile_network(network, config)
+
+
+def test_table_keeps_every_finished_run(tmp_path, monkeypatch):
+    figures, page = tmp_path / "figures.json", tmp_path / "page.md"
+    found = dict.fromkeys(bench_table.KEPT, 1) | {
+        "stall_cycles": {"wait_load": 4, "idle": 8, "padding": 0},
+        "cycles": 20,
+        "cycles_per_image": 10.0,
+    }
+    first, second = bench_table.CASES[0], bench_table.CASES[-1]
+    bench_table.store(second, found, figures, page)
+    bench_table.store(first, found | {"cycles_per_image": 5.0}, figures, page)
+    assert list(json.loads(figures.read_text())) == [bench_table.name_of(first), bench_table.name_of(second)]
+    lines = [
+        line
+        for line in page.read_text().splitlines()
+        if bench_table.name_of(first) in line or bench_table.name_of(second) in line
+    ]
+    assert (
+        len(lines) == 2
+        and "| idle 2, wait_load 1, padding 0 |" in lines[0]
+        and "| idle 4, wait_load 2, padding 0 |" in lines[1]
+    )
+
+
+def test_page_shows_the_stored_figures():
+    known = json.loads(bench_table.FIGURES.read_text())
+    assert bench_table.PAGE.read_text() == bench_table.page_text(known)
+    assert known and all(row["differing_words"] == 0 and row["words_compared"] for row in known.values())
+
+
+class Measured(Exception):
+    """Instead of a simulation: what would have been simulated."""
+
+
+def measured(monkeypatch, *arguments):
+    """(network, engine before its buffers grow, memory) of a bench command; nothing is compiled."""
+
+    def stop(network, config, memory, *_):
+        raise Measured(network, config, memory)
+
+    monkeypatch.setattr(bench, "engine_for", lambda network, config: config)
+    monkeypatch.setattr(bench, "measure", stop)
+    with pytest.raises(Measured) as found:
+        cli.run(["bench", *arguments])
+    return found.value.args
+
+
+@pytest.mark.parametrize("case", bench_table.CASES, ids=bench_table.name_of)
+def test_a_command_measures_what_the_table_measures(case, monkeypatch):
+    engine_for, rows = bench.engine_for, json.loads(bench_table.FIGURES.read_text())
+    network, config, memory = measured(monkeypatch, *bench_table.command(case))
+    monkeypatch.setattr(bench_table, "CASES", [case])
+    assert measured(monkeypatch, "--all") == (network, config, memory)
+    file = str(cli.network_file(Path(case[0])))
+    assert measured(monkeypatch, file, *bench_table.command(case)[1:]) == (network, config, memory)
+    assert bench_table.name_of(
+        (case[0], config.cols, network.minibatch, memory.bytes_per_cycle, memory.latency)
+    ) == bench_table.name_of(case)
+    stored = EngineConfig(**rows[bench_table.name_of(case)]["engine"])
+    for name in (name for name in rows if name.startswith(f"{case[0]}/")):
+        assert EngineConfig(**rows[name]["engine"]) == stored
+    if network.minibatch != 40:  # those take seconds to compile
+        assert engine_for(network, config) == stored
+
+
+def test_an_option_changes_the_engine_of_an_example(monkeypatch):
+    assert measured(monkeypatch, "fcte-mnist", "--engine", "act_depth=8192")[1].act_depth == 8192
+
+
+def test_the_page_names_a_command_of_its_rows():
+    found = re.findall(r"`python -m gradcore bench ([^`]*)`", bench_table.PAGE.read_text())
+    commands = [line.split() for line in found if line != "--all"]
+    assert commands and all(command in map(bench_table.command, bench_table.CASES) for command in commands)
