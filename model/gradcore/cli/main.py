@@ -11,9 +11,7 @@ import typer
 from rich.table import Table
 
 from gradcore.cli import doctor as checks
-from gradcore.cli import (
-    train,  # noqa: F401 (they are commands)
-)
+from gradcore.cli import evaluate, train  # noqa: F401 (they are commands)
 from gradcore.cli.common import (
     MISMATCH,
     MISSING,

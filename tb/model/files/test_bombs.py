@@ -25,7 +25,7 @@ GOOD = {
 COMMANDS = """
 import contextlib, io, json, sys, time
 from gradcore.sim.sources import ROOT
-from gradcore import cli
+from gradcore.cli import main as cli
 for arguments in json.loads(sys.argv[1]):
     started, text = time.process_time(), io.StringIO()
     with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):

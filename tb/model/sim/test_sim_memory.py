@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from gradcore.sim.backend import IRQ, LIMIT, Memory, MemoryRuleBroken
-
 from tb.model.sim.copy_engine import BEAT, READ_ONLY, WRITE_ONLY, copy, open_copy_engine, start
 
 SIZE, TARGET, BEATS = 1 << 22, 1 << 21, 2048
