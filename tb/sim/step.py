@@ -7,8 +7,9 @@ import numpy as np
 from gradcore.compiler.compile import compile_network
 from gradcore.isa import registers as reg
 from gradcore.isa.config import EngineConfig
-from gradcore.network.description import Conv, Dense, Network
+from gradcore.network.description import Network
 from gradcore.numerics.random_numbers import iteration_seed
+from gradcore.ops.convolution import Conv, Dense
 from gradcore.reference.trainer import ReferenceTrainer
 from gradcore.sim.sources import ROOT
 

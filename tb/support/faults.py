@@ -19,7 +19,8 @@ from gradcore.host.device import Device
 from gradcore.host.integrity import IntegrityError
 from gradcore.host.recovery import Trainer
 from gradcore.isa import registers as reg
-from gradcore.network.description import Conv, Dense, Network
+from gradcore.network.description import Network
+from gradcore.ops.convolution import Conv, Dense
 from gradcore.reference.trainer import STATE, ReferenceTrainer, initial_weights
 from gradcore.sim.backend import IRQ, Memory, SimBackend
 from gradcore.sim.build import build_engine

@@ -15,8 +15,9 @@ from cocotb.triggers import RisingEdge, with_timeout
 from gradcore.compiler.compile import compile_network
 from gradcore.isa import registers as reg
 from gradcore.isa.config import EngineConfig
-from gradcore.network.description import Conv, Dense, Network
+from gradcore.network.description import Network
 from gradcore.numerics.random_numbers import iteration_seed
+from gradcore.ops.convolution import Conv, Dense
 from gradcore.reference.trainer import ReferenceTrainer
 
 CONFIG = EngineConfig(grid=4, cols=4, mem_bytes=16, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=256)

@@ -8,7 +8,8 @@ import pytest
 from gradcore.host.device import Device, EngineError
 from gradcore.isa import instruction as isa
 from gradcore.isa import registers as reg
-from gradcore.network.description import Conv, Dense, Network
+from gradcore.network.description import Network
+from gradcore.ops.convolution import Conv, Dense
 from gradcore.reference.trainer import ReferenceTrainer
 from gradcore.sim.backend import IRQ
 from tb.support.sim import ENGINES, simulation

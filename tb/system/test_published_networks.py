@@ -7,7 +7,7 @@ import pytest
 
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.fold import ceil_div
-from gradcore.network.description import load
+from gradcore.network.net_toml import load
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
 from gradcore.sim.sources import ROOT

@@ -12,7 +12,8 @@ import pytest
 
 from gradcore.compiler import compile as compiler
 from gradcore.isa.config import EngineConfig
-from gradcore.network.description import Conv, Dense, Network
+from gradcore.network.description import Network
+from gradcore.ops.convolution import Conv, Dense
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
 from tb.model.compiler.networks import fitting_network, splitting_network, train, train_on_machine

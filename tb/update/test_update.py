@@ -7,7 +7,7 @@ import cocotb
 import numpy as np
 import pytest
 
-from gradcore.network.description import UpdateParameters
+from gradcore.network.update_numbers import UpdateParameters
 from gradcore.numerics.fixed_point import MODES
 from gradcore.numerics.random_numbers import GRADIENT, MOMENTUM, WEIGHT, position_random
 from gradcore.ops.optimiser import saturates, update

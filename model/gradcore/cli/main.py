@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from gradcore import network as networks
 from gradcore.cli import doctor as checks
 from gradcore.cli import evaluate, train  # noqa: F401 (they are commands)
 from gradcore.cli.common import (
@@ -41,7 +42,6 @@ from gradcore.host.interrupt import Interrupted
 from gradcore.host.linux import DeviceError
 from gradcore.host.run_folder import CHECKPOINT, RESULTS
 from gradcore.machine.machine import Deadlock
-from gradcore.network import description as networks
 from gradcore.report import bench as benches
 from gradcore.report import bench_table
 from gradcore.report import run_report as reports

@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from gradcore import network as networks
 from gradcore.cli.common import (
     MISMATCH,
     OK,
@@ -40,7 +41,6 @@ from gradcore.host.model_file import Model
 from gradcore.host.progress import Progress as Done
 from gradcore.host.run_folder import REPORT, RunFolder
 from gradcore.isa.config import EngineConfig
-from gradcore.network import description as networks
 from gradcore.report import run_report as reports
 from gradcore.sim.build import FRONTS
 

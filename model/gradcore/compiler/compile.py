@@ -9,6 +9,7 @@ import numpy as np
 from gradcore.compiler import listing
 from gradcore.compiler.emission import Lower, Op
 from gradcore.compiler.estimate import Bandwidth, timeline
+from gradcore.compiler.fusion import fused_layers
 from gradcore.compiler.memory_map import CompileError, MemoryMap, memory_map
 from gradcore.compiler.order import Schedule
 from gradcore.compiler.tokens import add_tokens
@@ -145,7 +146,7 @@ def compile_network(
         raise CompileError(None, "minibatch", images, f"1..{network.minibatch} (the network's)")
     check_reductions(network, config)
     network = network.with_minibatch(images)
-    first, *others = network.parameters
+    first, *others = fused_layers(network)
     narrow = unfolded(first, config.cols)
     if narrow is first:
         return _compile(network, network.parameters, config, images, keep)
@@ -237,7 +238,7 @@ def check_reductions(network, config: EngineConfig):
     for p in network.parameters:
         taps = p.weight_shape[2] * p.weight_shape[3]
         forward = (p.in_shape[0] * taps << 2 * width - 2) + p.bias * (1 << width - 1 + p.bias_exp)
-        backward = (p.weight_shape[0] * taps << 2 * width - 2) * (p.index > 0)
+        backward = (p.weight_shape[0] * taps << 2 * width - 2) * (p.shift_bp is not None)
         if max(forward, backward) > room:
             raise CompileError(
                 p.name, "bits of its largest sum", max(forward, backward).bit_length() + 1, config.acc_width

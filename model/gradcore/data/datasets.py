@@ -12,7 +12,8 @@ from gradcore.data.image_files import load_folder
 from gradcore.data.input_format import DataError, check_range, outside, quantize_input, real
 from gradcore.files import npz
 from gradcore.files.atomic import FileError
-from gradcore.network.description import Network, NetworkError
+from gradcore.network.description import Network
+from gradcore.ops.checks import NetworkError
 
 KEYS = ("x_train", "y_train", "x_test", "y_test")
 

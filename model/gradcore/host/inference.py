@@ -57,8 +57,7 @@ def outputs(model: Model, images, backend, config, memory, say=print) -> np.ndar
 
 def predictions(model: Model, found) -> dict:
     """classes (N,), scores (N, classes) as real numbers and outputs, the same as integers."""
-    last = model.network.parameters[-1]
-    scores = dequantize(found, Format(model.network.data_width, last.fo))
+    scores = dequantize(found, Format(model.network.data_width, model.network.graph.output.frac))
     return {"classes": found.argmax(axis=1), "scores": scores, "outputs": found}
 
 

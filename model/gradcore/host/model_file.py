@@ -9,9 +9,10 @@ import numpy as np
 
 from gradcore.files import archive
 from gradcore.files.atomic import FileError, write_bytes
-from gradcore.network import description as network
-from gradcore.network.description import Network, NetworkError
+from gradcore.network.description import Network
+from gradcore.network.net_toml import parse
 from gradcore.numerics.fixed_point import fits
+from gradcore.ops.checks import NetworkError
 from gradcore.reference.trainer import STATE
 
 WEIGHTS, CHECKPOINT, VERSION = "gradcore weights", "gradcore checkpoint", 1
@@ -30,7 +31,7 @@ class Model:
 
     @cached_property
     def network(self) -> Network:
-        return network.parse(self.text, "net.toml")
+        return parse(self.text, "net.toml")
 
 
 def write(path, model: Model) -> None:

@@ -60,7 +60,7 @@ def ideal_macs(network):
     total = 0
     for p in network.parameters:
         macs = int(np.prod(p.weight_shape)) * p.conv_shape[1] * p.conv_shape[2]
-        total += macs * (3 if p.index else 2)
+        total += macs * (2 if p.shift_bp is None else 3)
     return total
 
 
@@ -271,7 +271,7 @@ class _Run:
         ]
 
     def _loss(self, total):
-        return loss_value(self.network.loss, int(total), self.network.parameters[-1].fo)
+        return loss_value(self.network.loss, int(total), self.network.graph.output.frac)
 
     def _report(self):
         network, history, compared = self.network, self.now.history, self.now.comparison

@@ -5,8 +5,8 @@ import numpy as np
 
 from gradcore.network.description import Network
 from gradcore.numerics.fixed_point import Format, dequantize
-from gradcore.ops import layers
 from gradcore.ops.loss import difference, targets
+from gradcore.reference.passes import backward, by_layer, forward
 from gradcore.reference.trainer import initial_weights
 
 DIVERGING = np.errstate(over="ignore", invalid="ignore")  # infinite and undefined losses are results, not accidents
@@ -47,30 +47,23 @@ class FloatTrainer:
 
     def gradients(self, x, labels) -> float:
         """Forward and backward pass without update: fills `last`, returns the loss summed over the images."""
-        network = self.network
-        last = self.last = {key: [] for key in ("act", "z", "out", "gate", "delta", "error", "grad", "grad_bias")}
-        output = self._forward(x, last)
+        network, weights = self.network, self._weights()
+        done = forward(network.graph, np.asarray(x, dtype=self.dtype), weights, self, keep=True)
+        output = done.words[network.graph.output.name]
         d = difference(network.loss, output[:, :, 0, 0], targets(labels, network.classes), self.dtype(1), self.dtype(0))
-        last["d"] = d
         hinge = network.loss == "square_hinge"
         delta = (d * self.dtype(2 if hinge else 1)).reshape(output.shape)
-        for p in reversed(network.parameters):
-            last["delta"].insert(0, delta)
-            last["grad"].insert(0, layers.conv_weights(delta, last["act"][p.index], p.weight_shape[2:], p.pad))
-            last["grad_bias"].insert(0, layers.bias_gradient(delta))
-            error = None
-            if p.index:
-                error = layers.conv_input(delta, self.state[p.index]["weight"], p.pad)
-                gate = last["gate"][p.index - 1]
-                delta = (layers.upsample(error, gate.shape) if network.parameters[p.index - 1].pool else error) * gate
-            last["error"].insert(0, error)
+        backward(network.graph, done, delta, weights, self)
+        self.last = by_layer(network, done) | {"d": d, "words": done.words, "deltas": done.deltas}
         return float((d.astype(np.float64) ** 2).sum()) * (1.0 if hinge else 0.5)
 
     @DIVERGING
     def forward(self, x) -> np.ndarray:
         """Outputs (N, classes) of real images `x`, computed minibatch by minibatch."""
-        size = self.network.minibatch
-        return np.concatenate([self._forward(x[n : n + size])[:, :, 0, 0] for n in range(0, len(x), size)])
+        size, output, x = self.network.minibatch, self.network.graph.output.name, np.asarray(x, dtype=self.dtype)
+        parts = (x[n : n + size] for n in range(0, len(x), size))
+        found = (forward(self.network.graph, part, self._weights(), self, keep=False) for part in parts)
+        return np.concatenate([done.words[output][:, :, 0, 0] for done in found])
 
     def predict(self, x) -> np.ndarray:
         """Class (N,) of each image."""
@@ -80,13 +73,22 @@ class FloatTrainer:
         """Fraction of the images `x` that `predict` classifies as `labels`."""
         return float((self.predict(x) == np.asarray(labels)).mean())
 
-    def _forward(self, x, keep=None) -> np.ndarray:
-        a = np.asarray(x, dtype=self.dtype)
-        for p, state in zip(self.network.parameters, self.state):
-            z = layers.conv(a, state["weight"], p.pad) + state["bias"][:, None, None]
-            out, gate = layers.activate(z, p.relu, p.pool)
-            if keep is not None:
-                for key, tensor in (("act", a), ("z", z), ("out", out), ("gate", gate)):
-                    keep[key].append(tensor)
-            a = out
-        return a
+    def _weights(self) -> dict:
+        return {p.name: state for p, state in zip(self.network.parameters, self.state)}
+
+    # The arithmetic of gradcore.reference.passes: nothing is rounded.
+
+    def align(self, x, shift: int):
+        return x
+
+    def times(self, x, value: float, bits: int):
+        return x * self.dtype(value)
+
+    def activation(self, node, sums):
+        return sums
+
+    def delta(self, tensor, parts):
+        return sum(sums for _, sums in parts)
+
+    def gradient(self, sums, *factors):
+        return sums(*factors)

@@ -17,9 +17,9 @@ from gradcore.numerics.random_numbers import (
     random_tag,
     weight_random,
 )
-from gradcore.ops import layers
 from gradcore.ops.loss import difference, loss_delta, loss_sum, targets
 from gradcore.ops.optimiser import update
+from gradcore.reference.passes import backward, by_layer, forward
 from gradcore.reference.saturation import Saturations
 
 STATE = ("weight", "bias", "momentum", "bias_momentum")
@@ -34,7 +34,7 @@ def initial_weights(network: Network, seed: int) -> list:
     """
     result = []
     for p in network.parameters:
-        rng = np.random.Generator(np.random.PCG64([seed, p.index]))
+        rng = np.random.Generator(np.random.PCG64([seed, p.layer]))
         scale = np.sqrt((2 if p.relu else 1) / np.prod(p.weight_shape[1:]))
         weight = quantize(rng.standard_normal(p.weight_shape) * scale, Format(network.data_width, p.fw))
         bias = np.zeros(p.weight_shape[0], dtype=np.int64)
@@ -89,19 +89,17 @@ class ReferenceTrainer:
             )
         if len(x) not in self._numbers:
             self._numbers[len(x)] = self.network.with_minibatch(len(x)).parameters
-        seed, self._overflows = iteration_seed(self.seed, iteration), (False, False)
-        self.last = {key: [] for key in ("act", "z", "out", "gate", "delta", "error", "grad", "grad_bias")}
-        output = self._forward(x, seed, self.last)
-        loss = self.network.loss_parameters
-        d = difference(
-            loss.loss, output.reshape(len(x), -1), targets(labels, self.network.classes), loss.t_pos, loss.t_neg
-        )
-        self.last["d"] = d
-        clipped = []
-        delta = loss_delta(d, loss.shift, self.network.data_width, clipped).reshape(output.shape)
-        self._count(self.network.parameters[-1], ("delta",), clipped, delta)
-        self._backward(delta, seed)
-        self._update(seed, self._numbers[len(x)])
+        network, arithmetic = self.network, self._arithmetic(iteration)
+        self._overflows = False, False
+        done = forward(network.graph, x, self._weights(), arithmetic, keep=True)
+        output, loss, clipped = done.words[network.graph.output.name], network.loss_parameters, []
+        bits = targets(labels, network.classes)
+        d = difference(loss.loss, output.reshape(len(x), -1), bits, loss.t_pos, loss.t_neg)
+        delta = loss_delta(d, loss.shift, network.data_width, clipped).reshape(output.shape)
+        arithmetic.count(network.graph.output, "delta", clipped, delta)
+        backward(network.graph, done, delta, self._weights(), arithmetic)
+        self.last = by_layer(network, done) | {"d": d, "words": done.words, "deltas": done.deltas}
+        self._update(arithmetic.seed, self._numbers[len(x)])
         return loss_sum(d)
 
     def overflow_agrees(self, flag: bool) -> bool:
@@ -114,10 +112,14 @@ class ReferenceTrainer:
     def forward(self, x, iteration: int = 0) -> np.ndarray:
         """Outputs (N, classes) as integers in the last layer's format, computed minibatch by minibatch with the
         roundings of `iteration`."""
-        size, seed = self.network.minibatch, iteration_seed(self.seed, iteration)
-        return np.concatenate(
-            [self._forward(self._checked(x[n : n + size]), seed)[:, :, 0, 0] for n in range(0, len(x), size)]
+        size, output, arithmetic = (
+            self.network.minibatch,
+            self.network.graph.output.name,
+            self._arithmetic(iteration, False),
         )
+        parts = (self._checked(x[n : n + size]) for n in range(0, len(x), size))
+        found = (forward(self.network.graph, part, self._weights(), arithmetic, keep=False) for part in parts)
+        return np.concatenate([done.words[output][:, :, 0, 0] for done in found])
 
     def predict(self, x, iteration: int = 0) -> np.ndarray:
         """Class (N,) of each image: the first largest output."""
@@ -139,47 +141,12 @@ class ReferenceTrainer:
         for kind, count in zip(kinds, clipped, strict=True):
             self.saturations.add(p.name, kind, count, tensor.size)
 
-    def _map_random(self, kind, layer, shape, seed):
-        return map_random(seed, random_tag(layer, kind), shape) if self.network.mode(kind) == "stochastic" else None
+    def _weights(self) -> dict:
+        return {p.name: state for p, state in zip(self.network.parameters, self.state)}
 
-    def _forward(self, a, seed, keep=None) -> np.ndarray:
-        width, mode = self.network.data_width, self.network.mode("act")
-        for p, state in zip(self.network.parameters, self.state):
-            acc = layers.conv(a, state["weight"], p.pad)
-            if p.bias:
-                acc += (state["bias"] << p.bias_exp)[:, None, None]
-            clipped = []
-            z = requantize(acc, p.shift_fp, width, mode, self._map_random("act", p.index, acc.shape, seed), clipped)
-            out, gate = layers.activate(z, p.relu, p.pool)
-            if keep is not None:
-                self._count(p, ("act",), clipped, z)
-                for key, tensor in (("act", a), ("z", z), ("out", out), ("gate", gate)):
-                    keep[key].append(tensor)
-            a = out
-        return a
-
-    def _backward(self, delta, seed) -> None:
-        network, last = self.network, self.last
-        for p in reversed(network.parameters):
-            act, error = last["act"][p.index], None
-            grad = self._gradient(lambda d, a, p=p: layers.conv_weights(d, a, p.weight_shape[2:], p.pad), delta, act)
-            grad_bias = self._gradient(layers.bias_gradient, delta)
-            for key, tensor in (("delta", delta), ("grad", grad), ("grad_bias", grad_bias)):
-                last[key].insert(0, tensor)
-            if p.index:
-                sums, clipped = layers.conv_input(delta, self.state[p.index]["weight"], p.pad), []
-                error = requantize(
-                    sums,
-                    p.shift_bp,
-                    network.data_width,
-                    network.mode("delta"),
-                    self._map_random("delta", p.index - 1, sums.shape, seed),
-                    clipped,
-                )
-                self._count(network.parameters[p.index - 1], ("delta",), clipped, error)
-                gate = last["gate"][p.index - 1]
-                delta = (layers.upsample(error, gate.shape) if network.parameters[p.index - 1].pool else error) * gate
-            last["error"].insert(0, error)
+    def _arithmetic(self, iteration: int, training: bool = True) -> "_Integers":
+        saturations = self.saturations if training else Saturations()
+        return _Integers(self.network, iteration_seed(self.seed, iteration), saturations, self._gradient)
 
     def _gradient(self, sums, *factors):
         """`sums` of the factors modulo 2^acc_width; notes whether they fit, and whether each partial sum does in any
@@ -210,7 +177,7 @@ class ReferenceTrainer:
                 if numbers is None:
                     continue
                 rnd = [
-                    random(seed, random_tag(p.index, "param"), p.weight_shape, j) if stochastic else None
+                    random(seed, random_tag(p.layer, "param"), p.weight_shape, j) if stochastic else None
                     for j in roundings
                 ]
                 weight, momentum = key or "weight", "bias_momentum" if key else "momentum"
@@ -224,3 +191,41 @@ class ReferenceTrainer:
                 )
                 if network.optimiser == "momentum":
                     state[momentum] = v
+
+
+class _Integers:
+    """The arithmetic of one step: exact sums, rounded with the random numbers of `seed`; saturated words are counted.
+    gradient: `ReferenceTrainer._gradient`."""
+
+    def __init__(self, network: Network, seed: int, saturations: Saturations, gradient):
+        self.network, self.seed, self.saturations, self.gradient = network, seed, saturations, gradient
+
+    def align(self, x, shift: int):
+        return x << shift
+
+    def times(self, x, value: float, bits: int):
+        return x * round(value * 2**bits)
+
+    def activation(self, node, sums):
+        """Words of a rounded operator's output."""
+        return self._rounded(self.network.graph.tensors[node.name], "act", sums, node.shift)
+
+    def delta(self, tensor, parts):
+        """The local gradient of a tensor: the exact sum of all contributions, rounded once."""
+        graph = self.network.graph
+        if len(parts) == 1 and not parts[0][0].operator.rounded:
+            return parts[0][1]  # words already
+        fractions = [graph.contribution_frac(node) for node, _ in parts]
+        sums = sum(part << max(fractions) - frac for frac, (_, part) in zip(fractions, parts))
+        return self._rounded(tensor, "delta", sums, max(fractions) - tensor.delta_frac)
+
+    def count(self, tensor, kind, clipped, words):
+        """Count the saturated words of a tensor by its layer's name."""
+        self.saturations.add(tensor.layer_name, kind, *clipped, words.size)
+
+    def _rounded(self, tensor, kind, sums, shift):
+        mode, clipped = self.network.mode(kind), []
+        rnd = map_random(self.seed, random_tag(tensor.layer, kind), sums.shape) if mode == "stochastic" else None
+        words = requantize(sums, shift, self.network.data_width, mode, rnd, clipped)
+        self.count(tensor, kind, clipped, words)
+        return words

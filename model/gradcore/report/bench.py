@@ -198,9 +198,9 @@ def phases(events, ops, total: int, cols: int) -> list:
         stalls = {"in_pass": end - start - min(op.cycles, end - start)}
         given = [(spans[source][1], PRODUCERS[producer]) for producer, source in needs[index].items()]
         stalls[f"wait_{max(given)[1]}" if given and max(given)[0] > before else "turn_round"] = start - before
-        for cause, count in stalls.items():
-            if count:
-                row["stalls"][cause] = row["stalls"].get(cause, 0) + count
+        for cause, cycles in stalls.items():
+            if cycles:
+                row["stalls"][cause] = row["stalls"].get(cause, 0) + cycles
         before = end
     end = _phase(found, "", "end")
     end["cycles"] = total - (before - origin)

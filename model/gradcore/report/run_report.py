@@ -302,7 +302,7 @@ def network_table(network):
         rows.append(
             {
                 "name": p.name,
-                "type": "dense" if p.dense else "conv",
+                "type": "dense" if p.weight_shape[2:] == p.in_shape[1:] else "conv",
                 "input": "x".join(map(str, p.in_shape)),
                 "kernel": "x".join(map(str, p.weight_shape[2:])),
                 "output": "x".join(map(str, p.out_shape)),

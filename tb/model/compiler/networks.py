@@ -7,8 +7,10 @@ from gradcore.compiler.compile import compile_network
 from gradcore.compiler.memory_map import FIXED, CompileError
 from gradcore.host.device import Device, MachineBackend
 from gradcore.isa.config import EngineConfig
-from gradcore.network.description import Conv, Dense, Network, NetworkError
+from gradcore.network.description import Network
 from gradcore.numerics.fixed_point import MODES
+from gradcore.ops.checks import NetworkError
+from gradcore.ops.convolution import Conv, Dense
 from gradcore.reference.trainer import ReferenceTrainer
 
 

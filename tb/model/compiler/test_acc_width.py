@@ -8,7 +8,9 @@ import pytest
 from gradcore.compiler.compile import CompileError, check_reductions, compile_network
 from gradcore.host.device import Device, MachineBackend
 from gradcore.isa.config import EngineConfig
-from gradcore.network.description import Conv, Dense, Network, NetworkError
+from gradcore.network.description import Network
+from gradcore.ops.checks import NetworkError
+from gradcore.ops.convolution import Conv, Dense
 from gradcore.reference.trainer import ReferenceTrainer
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine

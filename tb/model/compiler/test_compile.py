@@ -11,8 +11,9 @@ from gradcore.isa import instruction as isa
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import ENGINES, PRODUCERS, Opcode
 from gradcore.machine.machine import Deadlock, Machine
-from gradcore.network.description import Conv, Dense, Network
+from gradcore.network.description import Network
 from gradcore.numerics.random_numbers import iteration_seed
+from gradcore.ops.convolution import Conv, Dense
 from gradcore.reference.trainer import ReferenceTrainer
 from tb.model.compiler.networks import minibatch, train_on_machine
 

@@ -6,7 +6,8 @@ import pytest
 
 from gradcore.data import datasets as data
 from gradcore.data.datasets import DataError
-from gradcore.network.description import Dense, Network
+from gradcore.network.description import Network
+from gradcore.ops.convolution import Dense
 
 GOOD = {
     "x_train": np.zeros((6, 4, 5), np.uint8),

@@ -11,7 +11,8 @@ from gradcore.host import control
 from gradcore.host.control import EngineBusy, EngineError, EngineHung, EngineReset, EngineTimeout
 from gradcore.host.device import Device, MachineBackend
 from gradcore.isa import registers as reg
-from gradcore.network.description import Conv, Dense, Network
+from gradcore.network.description import Network
+from gradcore.ops.convolution import Conv, Dense
 from gradcore.reference.trainer import ReferenceTrainer
 from tb.model.compiler.networks import minibatch
 from tb.support.sim import ENGINES, simulation

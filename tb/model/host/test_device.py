@@ -9,7 +9,7 @@ import pytest
 from gradcore.host.device import Device, EngineError, MachineBackend
 from gradcore.isa import registers as reg
 from gradcore.isa.config import EngineConfig
-from gradcore.network.description import load
+from gradcore.network.net_toml import load
 from gradcore.numerics.random_numbers import iteration_seed
 from gradcore.reference.trainer import ReferenceTrainer
 from tb.model.compiler.networks import minibatch

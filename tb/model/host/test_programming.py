@@ -11,7 +11,8 @@ import pytest
 from gradcore.compiler.compile import compile_network
 from gradcore.isa import registers as reg
 from gradcore.isa.config import EngineConfig
-from gradcore.network.description import Conv, Dense, Network
+from gradcore.network.description import Network
+from gradcore.ops.convolution import Conv, Dense
 from gradcore.reference.trainer import ReferenceTrainer
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine

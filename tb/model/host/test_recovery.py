@@ -14,7 +14,8 @@ from gradcore.host.integrity import IntegrityError
 from gradcore.host.recovery import Trainer
 from gradcore.isa import registers as reg
 from gradcore.isa.instruction import BYTES, FIELDS, Opcode
-from gradcore.network.description import Dense, Network
+from gradcore.network.description import Network
+from gradcore.ops.convolution import Dense
 from gradcore.reference.trainer import ReferenceTrainer
 from tb.model.compiler.networks import minibatch
 from tb.support.sim import ENGINES, simulation

@@ -7,7 +7,8 @@ import pytest
 from gradcore.data.datasets import Dataset
 from gradcore.host import training as run
 from gradcore.host.backends import ReferenceSession
-from gradcore.network.description import Conv, Dense, Network
+from gradcore.network.description import Network
+from gradcore.ops.convolution import Conv, Dense
 from gradcore.report import run_report as report
 
 NETWORK = Network("run", (1, 6, 6), (Conv(3, 3, 1, pool=2), Dense(3)), minibatch=8, learning_rate=0.02)

@@ -3,8 +3,11 @@
 
 import pytest
 
-from gradcore.network.description import Conv, Dense, Network, NetworkError, default_fractions, load
+from gradcore.network.description import Network, default_fractions
+from gradcore.network.net_toml import load
 from gradcore.numerics.fixed_point import ACC_W
+from gradcore.ops.checks import NetworkError
+from gradcore.ops.convolution import Conv, Dense
 from gradcore.sim.sources import ROOT
 
 GOOD = (ROOT / "examples/digits/net.toml").read_text()
@@ -252,5 +255,5 @@ def test_refuses_what_cannot_be_read(tmp_path):
         Network("t", (1, 8, 8), ())
     with pytest.raises(NetworkError, match="'a' is used twice"):
         Network("t", (1, 8, 8), (Conv(2, name="a"), Dense(2, name="a")))
-    with pytest.raises(NetworkError, match="layer 0 'conv0': type: 'conv' is not a layer"):
+    with pytest.raises(NetworkError, match="layer 0: type: 'conv' is not a layer"):
         Network("t", (1, 8, 8), ("conv",))

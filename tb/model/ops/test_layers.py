@@ -5,9 +5,10 @@ test_reference.py."""
 import numpy as np
 import pytest
 
-from gradcore.network.description import Conv, Dense, Network
-from gradcore.ops import layers
+from gradcore.network.description import Network
+from gradcore.ops.convolution import Conv, Dense, conv, conv_input, conv_weights
 from gradcore.ops.loss import loss_delta, loss_shift, targets
+from gradcore.ops.max_pooling import max_pool, upsample
 from gradcore.reference.float_trainer import FloatTrainer
 
 
@@ -25,11 +26,11 @@ def test_three_passes_are_adjoint(rng):
     for _ in range(40):
         a_shape, w_shape, d_shape, pad = shapes(rng)
         a, w, d = (rng.integers(-(1 << 15), 1 << 15, shape) for shape in (a_shape, w_shape, d_shape))
-        sums = layers.conv(a, w, pad)
+        sums = conv(a, w, pad)
         assert sums.shape == d_shape and sums.dtype == np.int64
         total = (sums.astype(object) * d).sum()
-        assert (layers.conv_input(d, w, pad).astype(object) * a).sum() == total
-        assert (layers.conv_weights(d, a, w_shape[2:], pad).astype(object) * w).sum() == total
+        assert (conv_input(d, w, pad).astype(object) * a).sum() == total
+        assert (conv_weights(d, a, w_shape[2:], pad).astype(object) * w).sum() == total
 
 
 def test_integers_beyond_the_mantissa_stay_exact(rng):
@@ -40,15 +41,16 @@ def test_integers_beyond_the_mantissa_stay_exact(rng):
         for ky in range(3)
         for kx in range(3)
     )
-    assert (layers.conv(a, w, (0, 0)) == expected.sum(axis=2)).all()
+    assert (conv(a, w, (0, 0)) == expected.sum(axis=2)).all()
     with pytest.raises(OverflowError, match="27 products could need more than 64 bits"):
-        layers.conv(a << 3, w, (0, 0))
+        conv(a << 3, w, (0, 0))
 
 
 @pytest.mark.parametrize("relu", [False, True])
 def test_first_of_equal_values_is_the_maximum(relu):
     every = np.array(np.meshgrid(*[[-2, 0, 1, 3]] * 4)).reshape(4, -1).T.reshape(-1, 1, 2, 2)
-    out, gate = layers.activate(every, relu, 2)
+    out, gate = max_pool(np.maximum(every, 0) if relu else every)
+    gate = gate & (every > 0) if relu else gate
     for z, a, g in zip(every[:, 0], out[:, 0, 0, 0], gate[:, 0]):
         flat = [max(v, 0) if relu else v for v in z.ravel().tolist()]
         assert a == max(flat)
@@ -58,11 +60,11 @@ def test_first_of_equal_values_is_the_maximum(relu):
 
 def test_odd_rows_and_columns_are_dropped(rng):
     z = rng.integers(-9, 9, (2, 3, 5, 7))
-    out, gate = layers.activate(z, False, 2)
+    out, gate = max_pool(z)
     assert (
         out.shape == (2, 3, 2, 3) and not gate[:, :, 4].any() and not gate[:, :, :, 6].any() and gate.sum() == out.size
     )
-    up = layers.upsample(out, z.shape)
+    up = upsample(out, z.shape)
     assert (
         (up[:, :, :4, :6] == np.kron(out, np.ones((2, 2), dtype=int))).all()
         and not up[:, :, 4].any()

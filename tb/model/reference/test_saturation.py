@@ -5,9 +5,10 @@ the rest."""
 import numpy as np
 import pytest
 
-from gradcore.network.description import Conv, Dense, Network
+from gradcore.network.description import Network
 from gradcore.numerics.fixed_point import MODES, requantize, round_shift, saturate
 from gradcore.numerics.random_numbers import iteration_seed
+from gradcore.ops.convolution import Conv, Dense
 from gradcore.reference.float_trainer import FloatTrainer
 from gradcore.reference.saturation import Saturations, warnings
 from gradcore.reference.trainer import STATE, ReferenceTrainer

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from gradcore.data import datasets as data
-from gradcore.network.description import Conv, Dense, Network, load
+from gradcore.network.description import Network
+from gradcore.network.net_toml import load
 from gradcore.numerics.fixed_point import MODES
 from gradcore.numerics.random_numbers import iteration_seed
+from gradcore.ops.convolution import Conv, Dense
 from gradcore.ops.loss import loss_value
 from gradcore.reference.float_trainer import FloatTrainer
 from gradcore.reference.trainer import STATE, ReferenceTrainer

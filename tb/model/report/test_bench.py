@@ -9,7 +9,9 @@ import pytest
 
 from gradcore.cli import main as cli
 from gradcore.isa.config import EngineConfig
-from gradcore.network.description import Conv, Dense, Network, load
+from gradcore.network.description import Network
+from gradcore.network.net_toml import load
+from gradcore.ops.convolution import Conv, Dense
 from gradcore.report import bench, bench_table
 
 TINY = """

@@ -10,7 +10,8 @@ from gradcore.host.linux import DeviceError, UioBackend, open_device
 from gradcore.isa import instruction as isa
 from gradcore.isa import registers as reg
 from gradcore.isa.config import EngineConfig
-from gradcore.network.description import Conv, Dense, Network
+from gradcore.network.description import Network
+from gradcore.ops.convolution import Conv, Dense
 from gradcore.reference.trainer import STATE, ReferenceTrainer
 from tb.model.host import stand_in
 from tb.support.sim import ENGINES, SIZE, simulation

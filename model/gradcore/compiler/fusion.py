@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the engine does in one instruction: a convolution, the ReLU and the maximum pooling behind it, the loss behind
+the last one. Finds those runs in a network's graph and refuses what is none of them."""
+
+from gradcore.compiler.memory_map import CompileError
+from gradcore.network.graph import INPUT
+
+
+class NotOnEngine(CompileError):
+    """A part of a network that the reference trainer computes and the engine cannot. Attributes: layer, quantity."""
+
+    def __init__(self, layer: str, what: str, nearest: str):
+        super().__init__(layer, what, "", "")
+        self.args = (f"layer '{layer}': the engine cannot compute {what} yet; nearest supported: {nearest}",)
+
+
+def fused_layers(network) -> tuple:
+    """The layers of `network` as the engine computes them (`LayerParameters`), each reading what the one before it
+    leaves. Raises NotOnEngine."""
+    graph, layers = network.graph, network.parameters
+    fused = {name for p in layers for name in p.nodes}
+    for node in graph.nodes:
+        if not node.operator.parametric and node.name not in fused:
+            what = node.operator.what
+            nearest = "convolutions, each with a ReLU and a 2x2 maximum pooling behind it"
+            raise NotOnEngine(graph.tensors[node.name].layer_name, what, nearest)
+    for before, p in zip((None, *layers), layers):
+        if p.input != (before.output if before else INPUT):
+            raise NotOnEngine(p.name, "a branch", f"a layer that reads '{before.name}' alone" if before else "a chain")
+    return layers

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A network as a graph: operators, and the tensors between them. The backward graph follows from it.
+
+Every tensor has one producer and at least one reader, except the input, which nobody makes, and the output, which the
+loss reads. Nodes stand in an order in which each reads what earlier ones have made. Nothing here knows an engine.
+"""
+
+import difflib
+from dataclasses import dataclass
+
+from gradcore.numerics.fixed_point import ACC_W
+from gradcore.ops import checks as check
+from gradcore.ops.checks import NAME_MAX, NetworkError
+from gradcore.ops.layer import Layer, Operator
+
+INPUT = "input"
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """shape: (maps, rows, columns); frac: of its words; delta_frac: of its local gradient, None where nobody needs
+    that; layer: number of the layer that makes it, which its random numbers have; None for the input. A tensor inside a
+    layer is called `layer:operator`."""
+
+    name: str
+    shape: tuple
+    frac: int
+    delta_frac: int | None
+    layer: int | None
+
+    @property
+    def layer_name(self) -> str:
+        """Name of the layer that makes it."""
+        return self.name.partition(":")[0]
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights and bias of a parametric node: shape (O, C, KY, KX), fractions, and e, by which the bias is shifted
+    (doc/numerics.md, "Forward pass")."""
+
+    shape: tuple
+    fw: int
+    fb: int
+    bias: bool
+    bias_exp: int
+
+
+@dataclass(frozen=True)
+class Node:
+    """An operator at its place. inputs: names of tensors; fractions: theirs; layer: number of its layer; shift: from
+    its exact sums to words of its output, which has the node's name; weights: None without any."""
+
+    name: str
+    layer: int
+    operator: Operator
+    inputs: tuple
+    fractions: tuple
+    shift: int
+    weights: Weights | None
+
+
+@dataclass(frozen=True)
+class Graph:
+    """nodes in an order in which they can be computed; tensors by name; readers: the nodes that read a tensor, by its
+    name; output: the tensor that the loss reads."""
+
+    nodes: tuple
+    tensors: dict
+    readers: dict
+    output: Tensor
+
+    def contribution_frac(self, node: Node) -> int:
+        """Fraction of what `node` contributes to the local gradients of its inputs."""
+        weight_frac = node.weights.fw if node.weights else 0
+        return node.operator.backward_frac(self.tensors[node.name].delta_frac, weight_frac)
+
+    def delta_frac(self, tensor: Tensor) -> int:
+        """Fraction of the exact sum of all contributions to the local gradient of `tensor`: the finest of theirs."""
+        return max(self.contribution_frac(node) for node in self.readers[tensor.name])
+
+
+def build(layers: tuple, shape: tuple, fractions: dict, width: int) -> Graph:
+    """The graph of a description: `layers` in their order, input of `shape`, `fractions` by kind of tensor. Raises
+    NetworkError with layer, name and field."""
+    builder = _Builder(shape, fractions, width)
+    for number, layer in enumerate(layers):
+        try:
+            builder.add(number, layer)
+        except NetworkError as error:
+            error.layer, error.name = number, builder.name
+            raise
+    return builder.graph()
+
+
+class _Builder:
+    """The graph so far. outputs: the tensor that a layer leaves, by the layer's name."""
+
+    def __init__(self, shape, fractions, width):
+        self.fractions, self.width, self.name = fractions, width, ""
+        self.tensors = {INPUT: Tensor(INPUT, shape, fractions["input"], None, None)}
+        self.nodes, self.outputs, self.readers = [], {INPUT: INPUT}, {INPUT: []}
+
+    def add(self, number, layer):
+        """Adds the operators of a layer."""
+        if not isinstance(layer, Layer):
+            raise NetworkError("type", f"{layer!r} is not a layer", "Conv or Dense")
+        self.name = layer.name if isinstance(layer.name, str) else ""
+        check.layer_name(layer.name)
+        self.name = name = layer.name or f"{layer.prefix}{number}"
+        if name in self.outputs:
+            taken = "is the network's input" if name == INPUT else "is used twice"
+            raise NetworkError("name", f"'{name}' {taken}", f"'{name}_{number}'")
+        layer.check()
+        own = self.fractions | layer.formats
+        inputs = self._inputs(layer)
+        bias = getattr(layer, "bias", False)
+        for suffix, operator in layer.operators([self.tensors[key].shape for key in inputs]):
+            inputs = (self._node(f"{name}:{suffix}" if suffix else name, number, operator, inputs, own, bias),)
+        self.outputs[name] = inputs[0]
+
+    def graph(self) -> Graph:
+        """The whole graph, once its last layer is there."""
+        output = self.tensors[next(reversed(self.outputs.values()))]
+        for name, readers in self.readers.items():
+            tensor = self.tensors[name]
+            if not readers and tensor is not output:
+                raise NetworkError(
+                    "layer", "nobody reads it, and it is not the last one", "inputs", *self._layer_of(tensor)
+                )
+            if tensor.delta_frac is not None and readers:
+                self._delta_fits(tensor, readers)
+        return Graph(tuple(self.nodes), self.tensors, {k: tuple(v) for k, v in self.readers.items()}, output)
+
+    def _layer_of(self, tensor) -> tuple:
+        return tensor.layer, tensor.layer_name
+
+    def _inputs(self, layer) -> tuple:
+        if not isinstance(layer.inputs, (list, tuple)) or not all(isinstance(key, str) for key in layer.inputs):
+            raise NetworkError("inputs", f"{layer.inputs!r} is not a list of names", '["name", "name"]')
+        for key in layer.inputs:
+            if key not in self.outputs:
+                close = difflib.get_close_matches(key[:NAME_MAX], list(self.outputs), 1)
+                nearest = close[0] if close else f"one of {', '.join(list(self.outputs)[-5:])}"
+                raise NetworkError("inputs", f"no layer before this one is called {key!r}", nearest)
+        least, most = layer.reads
+        given = layer.inputs or [next(reversed(self.outputs))]
+        if not least <= len(given) <= most:
+            wanted = f"{least}" if least == most else f"{least} to {most}"
+            raise NetworkError("inputs", f"{len(given)} of them", f"{wanted} names of layers")
+        return tuple(self.outputs[key] for key in given)
+
+    def _node(self, name, number, operator, inputs, own, bias) -> str:
+        """Adds one node; the name of its output."""
+        read = [self.tensors[key] for key in inputs]
+        shapes, fractions = [t.shape for t in read], [t.frac for t in read]
+        fo, fw, fb, fd = (own[key] for key in ("act", "weight", "bias", "delta"))
+        sums = operator.forward_frac(fractions, fw)
+        if not operator.rounded:
+            fo, fd = sums, read[0].delta_frac
+        short = "fa + fw - fo" if operator.parametric else "the shift"
+        check.within("format.act", fo, sums - ACC_W + 1, sums, f"{short} = {sums - fo} is outside 0..{ACC_W - 1}")
+        weights = self._weights(operator, shapes[0], sums, fw, fb, bias) if operator.parametric else None
+        most = operator.forward_most(1 << self.width - 1, shapes, fractions)
+        extra = 1 << self.width - 1 + weights.bias_exp if weights and bias else 0
+        self._fits("forward", operator, most, extra)
+        needed = operator.parametric or any(t.delta_frac is not None for t in read)
+        for fe in (t.delta_frac for t in read):
+            if fe is not None:
+                out = operator.backward_frac(fd, fw)
+                short = "fd + fw - fe" if operator.parametric else "the shift"
+                text = f"{short} = {out - fe} is outside 0..{ACC_W - 1}"
+                check.within("format.delta", fd, fe - out + fd, fe - out + fd + ACC_W - 1, text)
+        self.nodes.append(Node(name, number, operator, inputs, tuple(fractions), sums - fo, weights))
+        self.tensors[name] = Tensor(name, operator.shape(shapes), fo, fd if needed else None, number)
+        self.readers[name] = []
+        for key in inputs:
+            self.readers[key].append(self.nodes[-1])
+        return name
+
+    def _weights(self, operator, shape, sums, fw, fb, bias) -> Weights:
+        if bias:
+            most = self.width - 2
+            check.within("format.bias", fb, sums - most, sums, f"fa + fw - fb = {sums - fb} is outside 0..{most}")
+        return Weights((operator.maps, shape[0], *operator.kernel), fw, fb, bias, sums - fb if bias else 0)
+
+    def _delta_fits(self, tensor, readers):
+        """The exact sum of all contributions to a local gradient must fit, aligned to the finest."""
+        words = 1 << self.width - 1
+        parts = []
+        for node in readers:
+            frac = node.operator.backward_frac(
+                self.tensors[node.name].delta_frac, node.weights.fw if node.weights else 0
+            )
+            most = node.operator.backward_most(words, [self.tensors[key].shape for key in node.inputs])
+            parts.append((frac, most, node))
+        finest = max(frac for frac, *_ in parts)
+        *_, node = max(parts, key=lambda part: part[1] << finest - part[0])
+        try:
+            self._fits("backward", node.operator, sum(most << finest - frac for frac, most, _ in parts), 0)
+        except NetworkError as error:
+            error.layer, error.name = self._layer_of(self.tensors[node.name])
+            raise
+
+    def _fits(self, what, operator, most, extra):
+        room = (1 << ACC_W - 1) - 1
+        if most + extra <= room:
+            return
+        products = 2 * self.width - 2
+        if operator.parametric:
+            problem, nearest = (
+                f"{most >> products} products of {self.width} bits",
+                f"{room - extra >> products} products",
+            )
+            raise NetworkError("maps", f"a {what} sum of {problem} could overflow {ACC_W} bits", nearest)
+        raise NetworkError("type", f"a {what} sum of the {operator.what} could overflow {ACC_W} bits", "closer formats")

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reader of net.toml."""
+
+from dataclasses import MISSING, fields
+
+from gradcore.files import toml_text
+from gradcore.network.description import Network
+from gradcore.ops import checks as check
+from gradcore.ops.checks import NetworkError
+from gradcore.ops.kinds import KINDS
+from gradcore.ops.layer import LAYER_FORMATS
+
+
+def load(path) -> Network:
+    """The network of a net.toml file. Raises NetworkError, which names the file, for anything wrong in it, also when it
+    cannot be read."""
+    try:
+        text = toml_text.read(path)
+    except (OSError, ValueError) as error:
+        raise NetworkError(
+            "file", f"cannot be read: {getattr(error, 'strerror', None) or error}", file=str(path)
+        ) from error
+    return parse(text, path)
+
+
+def parse(text: str, file="") -> Network:
+    """The network of the text of a net.toml. Raises NetworkError, which names `file`."""
+    try:
+        return network_of(toml_text.parse(text))
+    except NetworkError as error:
+        error.file = str(file)
+        raise
+    except ValueError as error:
+        raise NetworkError("syntax", str(error), file=str(file)) from error
+
+
+def network_of(table) -> Network:
+    """The network of a parsed net.toml. Raises NetworkError."""
+    table = dict(table)
+    train, formats = check.table("train", table.pop("train", {})), check.table("format", table.pop("format", {}))
+    check.known("", table, ("name", "input", "loss", "layer"))
+    check.known("train.", train, ("optimiser", "learning_rate", "momentum", "minibatch"))
+    check.known("format.", formats, ("data_width", "rounding", "input", *LAYER_FORMATS))
+    if "input" not in table:
+        raise NetworkError("input", "is missing", "input = [maps, rows, columns]")
+    entries = table.get("layer", [])
+    if not isinstance(entries, list):
+        raise NetworkError("layer", "is not a list of tables", "[[layer]]")
+    layers = []
+    for index, entry in enumerate(entries):
+        try:
+            layers.append(_layer(entry))
+        except NetworkError as error:
+            error.layer, error.name = index, entry.get("name", "") if isinstance(entry, dict) else ""
+            raise
+    own = {key: formats.pop(key) for key in ("data_width", "rounding") if key in formats}
+    return Network(
+        name=table.get("name", "network"),
+        shape=table["input"],
+        layers=tuple(layers),
+        formats=formats,
+        **train,
+        **own,
+        **{key: table[key] for key in ("loss",) if key in table},
+    )
+
+
+def _layer(entry):
+    entry = check.table("layer", entry)
+    kind = entry.pop("type", None)
+    check.choice("type", kind, KINDS)
+    if "input" in entry:
+        if "inputs" in entry:
+            raise NetworkError("input", "stands beside inputs", "one of the two")
+        check.text("input", entry["input"])
+        entry["inputs"] = [entry.pop("input")]
+    if "format" in entry:
+        entry["formats"] = entry.pop("format")
+    known = fields(KINDS[kind])
+    check.known("", entry, [f.name for f in known], {"formats": "format"})
+    for f in known:
+        if f.default is f.default_factory is MISSING and f.name not in entry:
+            raise NetworkError(f.name, "is missing", f"{f.name} = number of output {f.name}")
+    return KINDS[kind](**entry)

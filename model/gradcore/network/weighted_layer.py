@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The layers with weights, each with the activation and the pooling that follow it alone."""
+
+from dataclasses import dataclass
+
+from gradcore.network.graph import Graph, Node
+from gradcore.network.update_numbers import UpdateParameters, update_parameters
+from gradcore.ops.activation import Relu
+from gradcore.ops.checks import NetworkError
+from gradcore.ops.max_pooling import MaxPooling
+
+
+@dataclass(frozen=True)
+class LayerParameters:
+    """All numbers of one layer with weights. Shapes without the image axis: (maps, rows, columns); symbols as in
+    doc/numerics.md.
+
+    index: among the layers with weights; layer, output_layer: numbers that the random numbers of its sums and of its
+    output's local gradient have; input, output: names of tensors; nodes: names of the nodes that are done in one.
+    in_shape: input; conv_shape: sums and gate; out_shape: after pooling; weight_shape: (O, C, KY, KX). `bias_exp` is e,
+    `shift_fp` = fa + fw - fo, `shift_bp` = fd + fw - fe (None where the input's local gradient is not needed);
+    `bias_update` is None without bias.
+    """
+
+    index: int
+    layer: int
+    output_layer: int
+    name: str
+    input: str
+    output: str
+    nodes: tuple
+    in_shape: tuple
+    conv_shape: tuple
+    out_shape: tuple
+    weight_shape: tuple
+    pad: tuple
+    bias: bool
+    relu: bool
+    pool: int | None
+    fa: int
+    fo: int
+    fw: int
+    fb: int
+    fd: int
+    fe: int | None
+    bias_exp: int
+    shift_fp: int
+    shift_bp: int | None
+    weight_update: UpdateParameters
+    bias_update: UpdateParameters | None
+
+
+def weighted_layers(network, graph: Graph, fractions) -> tuple:
+    """One `LayerParameters` per parametric node of the graph of `network`; fractions(number): those of a layer by kind
+    of tensor. Raises NetworkError with layer and name."""
+    nodes = [node for node in graph.nodes if node.operator.parametric]
+    result = []
+    for index, node in enumerate(nodes):
+        try:
+            result.append(_parameters(network, graph, index, node, fractions(node.layer)))
+        except NetworkError as error:
+            error.layer, error.name = node.layer, node.name
+            raise
+    return tuple(result)
+
+
+def _parameters(network, graph, index, node: Node, fractions) -> LayerParameters:
+    run = _run(graph, node)
+    source, sums, output = (graph.tensors[name] for name in (node.inputs[0], node.name, run[-1].name))
+    w, fe = node.weights, source.delta_frac
+    fv = fractions["momentum"]
+    fvb = fractions.get("bias_momentum", w.fb + fv - w.fw)
+    fd = sums.delta_frac
+    weight = update_parameters(network, "format.momentum", w.fw, fv, fd + source.frac)
+    bias = update_parameters(network, "format.bias_momentum", w.fb, fvb, fd) if w.bias else None
+    return LayerParameters(
+        index=index,
+        layer=node.layer,
+        output_layer=output.layer,
+        name=node.name,
+        input=source.name,
+        output=output.name,
+        nodes=tuple(n.name for n in run),
+        in_shape=source.shape,
+        conv_shape=sums.shape,
+        out_shape=output.shape,
+        weight_shape=w.shape,
+        pad=node.operator.pad,
+        bias=w.bias,
+        relu=any(isinstance(n.operator, Relu) for n in run),
+        pool=2 if any(isinstance(n.operator, MaxPooling) for n in run) else None,
+        fa=source.frac,
+        fo=sums.frac,
+        fw=w.fw,
+        fb=w.fb,
+        fd=fd,
+        fe=fe,
+        bias_exp=w.bias_exp,
+        shift_fp=node.shift,
+        shift_bp=None if fe is None else fd + w.fw - fe,
+        weight_update=weight,
+        bias_update=bias,
+    )
+
+
+def _run(graph: Graph, node: Node) -> list:
+    """The node, a ReLU and a maximum pooling behind it, as far as each reads the one before alone."""
+    run = [node]
+    for kind in (Relu, MaxPooling):
+        readers = graph.readers[run[-1].name]
+        if len(readers) == 1 and isinstance(readers[0].operator, kind):
+            run.append(readers[0])
+    return run

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Average pooling over windows that do not overlap (doc/numerics.md, "Other layers")."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from gradcore.ops import checks as check
+from gradcore.ops.checks import NetworkError
+from gradcore.ops.layer import Layer, Operator
+
+WINDOW_MAX = 128
+BITS = 15  # of the reciprocal of the window's area
+
+
+@dataclass(frozen=True)
+class AveragePooling(Operator):
+    """Mean of each window of `window` (rows, columns); rows and columns that fill no window are dropped.
+
+    On integers: exact sum times m = round(2^15 / area), a fraction of 15 bits more. Backward: delta times m, in every
+    element of the window.
+    """
+
+    window: tuple
+    what: ClassVar[str] = "average pooling"
+
+    def shape(self, shapes):
+        maps, rows, columns = shapes[0]
+        return maps, rows // self.window[0], columns // self.window[1]
+
+    def forward_frac(self, fractions, weight_frac):
+        return fractions[0] + BITS
+
+    def backward_frac(self, delta_frac, weight_frac):
+        return delta_frac + BITS
+
+    def forward_most(self, words, shapes, fractions):
+        return words * self.window[0] * self.window[1] << BITS
+
+    def backward_most(self, words, shapes):
+        return words << BITS
+
+    def forward(self, arithmetic, inputs, node, state):
+        images, maps, rows, columns = inputs[0].shape
+        high, wide = rows // self.window[0], columns // self.window[1]
+        used = inputs[0][:, :, : high * self.window[0], : wide * self.window[1]]
+        sums = used.reshape(images, maps, high, self.window[0], wide, self.window[1]).sum(axis=(3, 5))
+        return arithmetic.times(sums, self._reciprocal, BITS), None
+
+    def backward(self, arithmetic, delta, inputs, saved, state):
+        full = inputs[0] * 0
+        share = arithmetic.times(delta, self._reciprocal, BITS).repeat(self.window[0], axis=2)
+        full[:, :, : share.shape[2], : delta.shape[3] * self.window[1]] = share.repeat(self.window[1], axis=3)
+        return [full]
+
+    @property
+    def _reciprocal(self) -> float:
+        return 1 / (self.window[0] * self.window[1])
+
+
+@dataclass(frozen=True)
+class AveragePool(Layer):
+    """Average pooling over windows of `window` rows and columns (one number or two, 1..128)."""
+
+    prefix: ClassVar[str] = "average"
+
+    window: tuple = (2, 2)
+
+    def operators(self, shapes):
+        window = check.pair("window", self.window, 1, (WINDOW_MAX, WINDOW_MAX))
+        _, rows, columns = shapes[0]
+        if window[0] > rows or window[1] > columns:
+            raise NetworkError(
+                "window",
+                f"{window[0]}x{window[1]} does not fit maps of {rows}x{columns}",
+                f"{min(window[0], rows)}x{min(window[1], columns)}",
+            )
+        return [("", AveragePooling(window))]

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Convolution and the fully connected layer (doc/numerics.md, "Forward pass", "Backward pass").
+
+Shapes: maps (images N, maps, rows, columns); weights (output maps O, input maps C, KY, KX); pad (rows, columns).
+Products and sums keep every bit: integers give int64, and OverflowError where int64 could not hold the worst case;
+floats of any width pass through the same code.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from gradcore.numerics.fixed_point import int64
+from gradcore.ops import checks as check
+from gradcore.ops.activation import Relu
+from gradcore.ops.checks import MAPS_MAX, NetworkError
+from gradcore.ops.layer import LAYER_FORMATS, Layer, Operator
+from gradcore.ops.max_pooling import MaxPooling
+
+KERNEL_MAX, DENSE_MAX = 11, 128
+
+
+@dataclass(frozen=True)
+class Convolution(Operator):
+    """Convolution of stride 1 with `maps` output maps; kernel and pad: (rows, columns)."""
+
+    maps: int
+    kernel: tuple
+    pad: tuple
+    parametric: ClassVar[bool] = True
+    what: ClassVar[str] = "convolution"
+
+    def shape(self, shapes):
+        return (self.maps, *extent(shapes[0], self.kernel, self.pad))
+
+    def forward_frac(self, fractions, weight_frac):
+        return fractions[0] + weight_frac
+
+    def backward_frac(self, delta_frac, weight_frac):
+        return delta_frac + weight_frac
+
+    def forward_most(self, words, shapes, fractions):
+        return shapes[0][0] * self.kernel[0] * self.kernel[1] * words**2
+
+    def backward_most(self, words, shapes):
+        return self.maps * self.kernel[0] * self.kernel[1] * words**2
+
+    def forward(self, arithmetic, inputs, node, state):
+        sums = conv(inputs[0], state["weight"], self.pad)
+        if node.weights.bias:
+            sums += arithmetic.align(state["bias"], node.weights.bias_exp)[:, None, None]
+        return sums, None
+
+    def backward(self, arithmetic, delta, inputs, saved, state):
+        return [conv_input(delta, state["weight"], self.pad)]
+
+    def gradients(self, delta, inputs):
+        def weight(delta, act):
+            return conv_weights(delta, act, self.kernel, self.pad)
+
+        return (weight, (delta, inputs[0])), (bias_gradient, (delta,))
+
+
+@dataclass(frozen=True)
+class _Weighted(Layer):
+    """What `Conv` and `Dense` share."""
+
+    own_formats: ClassVar[tuple] = LAYER_FORMATS
+
+    def check(self):
+        check.integer("maps", self.maps, 1, MAPS_MAX)
+        for key in ("bias", "relu"):
+            if not isinstance(getattr(self, key), bool):
+                raise NetworkError(key, f"{getattr(self, key)!r} is neither true nor false", "true")
+        super().check()
+
+
+@dataclass(frozen=True)
+class Conv(_Weighted):
+    """Convolution of stride 1, then ReLU, then 2x2 maximum pooling.
+
+    maps: output maps; kernel and pad: (rows, columns) or one number for both, kernel 1..11, pad 0..kernel-1;
+    pool: 2 or None; formats: fraction widths that differ from the network's (keys of LAYER_FORMATS).
+    """
+
+    prefix: ClassVar[str] = "conv"
+
+    maps: int
+    kernel: tuple = (3, 3)
+    pad: tuple = (0, 0)
+    bias: bool = True
+    relu: bool = True
+    pool: int | None = None
+
+    def check(self):
+        if self.pool is not None and (isinstance(self.pool, bool) or self.pool != 2):
+            raise NetworkError("pool", f"{self.pool!r} is not supported", "pool = 2")
+        super().check()
+
+    def operators(self, shapes):
+        kernel = check.pair("kernel", self.kernel, 1, (KERNEL_MAX, KERNEL_MAX))
+        pad = check.pair("pad", self.pad, 0, (kernel[0] - 1, kernel[1] - 1))
+        _, rows, columns = shapes[0]
+        left = extent(shapes[0], kernel, pad)
+        if min(left) < 1:
+            raise NetworkError(
+                "kernel",
+                f"{kernel[0]}x{kernel[1]} with pad {pad[0]}, {pad[1]} does not fit maps of {rows}x{columns}",
+                f"kernel {min(kernel[0], rows)}x{min(kernel[1], columns)}",
+            )
+        found = [("", Convolution(self.maps, kernel, pad))]
+        if self.relu:
+            found.append(("relu", Relu()))
+        if self.pool:
+            if min(left) < 2:
+                raise NetworkError("pool", f"maps of {left[0]}x{left[1]} cannot be pooled", "no pool")
+            found.append(("pool", MaxPooling()))
+        return found
+
+
+@dataclass(frozen=True)
+class Dense(_Weighted):
+    """Fully connected layer: a convolution whose kernel is the whole map, without padding. Fields as in `Conv`."""
+
+    prefix: ClassVar[str] = "fc"
+
+    maps: int
+    bias: bool = True
+    relu: bool = False
+
+    def operators(self, shapes):
+        _, *kernel = shapes[0]
+        if max(kernel) > DENSE_MAX:
+            raise NetworkError(
+                "type",
+                f"a Dense layer on maps of {kernel[0]}x{kernel[1]}",
+                f"maps up to {DENSE_MAX}x{DENSE_MAX}: pool before",
+            )
+        return [("", Convolution(self.maps, tuple(kernel), (0, 0))), *([("relu", Relu())] if self.relu else [])]
+
+
+def extent(shape: tuple, kernel: tuple, pad: tuple) -> tuple:
+    """Rows and columns of the result of a convolution of maps of `shape` (maps, rows, columns)."""
+    return shape[1] + 2 * pad[0] - kernel[0] + 1, shape[2] + 2 * pad[1] - kernel[1] + 1
+
+
+def conv(a, w, pad) -> np.ndarray:
+    """Forward sums (N, O, H+2*pad-KY+1, ..) of maps `a` (N, C, H, W) and weights `w`, without bias; frac fa + fw."""
+    dtype = _exact_type(w[0].size, a, w)
+    sums = w.reshape(len(w), -1).astype(dtype) @ _columns(a.astype(dtype), w.shape[2:], pad)
+    rows, columns = extent(a.shape[1:], w.shape[2:], pad)
+    return _back(sums, a).reshape(len(w), len(a), rows, columns).transpose(1, 0, 2, 3)
+
+
+def conv_input(delta, w, pad) -> np.ndarray:
+    """Backward sums (N, C, H, W) of local gradients `delta` (N, O, ..) at the layer's output; frac fd + fw."""
+    if delta.shape[2:] == (1, 1) and tuple(pad) == (0, 0):  # fully connected: every output reaches every input once
+        dtype = _exact_type(len(w), delta, w)
+        sums = delta.reshape(len(delta), -1).astype(dtype) @ w.reshape(len(w), -1).astype(dtype)
+        return _back(sums, delta).reshape(len(delta), *w.shape[1:])
+    flipped = w[:, :, ::-1, ::-1].transpose(1, 0, 2, 3)
+    return conv(delta, flipped, (w.shape[2] - 1 - pad[0], w.shape[3] - 1 - pad[1]))
+
+
+def conv_weights(delta, a, kernel, pad) -> np.ndarray:
+    """Weight gradients (O, C, KY, KX): `delta` (N, O, ..) times input maps `a` (N, C, H, W), summed over the minibatch;
+    frac fd + fa."""
+    dtype = _exact_type(delta.size // delta.shape[1], delta, a)
+    rows = delta.transpose(1, 0, 2, 3).reshape(delta.shape[1], -1).astype(dtype)
+    sums = rows @ _columns(a.astype(dtype), kernel, pad).T
+    return _back(sums, delta).reshape(delta.shape[1], a.shape[1], *kernel)
+
+
+def bias_gradient(delta) -> np.ndarray:
+    """Bias gradients (O,): `delta` (N, O, H, W) summed over images and pixels; frac fd."""
+    return delta.sum(axis=(0, 2, 3))
+
+
+def _columns(a, kernel, pad) -> np.ndarray:
+    """Patches of `a` as a matrix (C*KY*KX, N*rows*columns)."""
+    images, maps = a.shape[:2]
+    rows, columns = extent(a.shape[1:], kernel, pad)
+    padded = np.pad(a, ((0, 0), (0, 0), (pad[0], pad[0]), (pad[1], pad[1]))).transpose(1, 0, 2, 3)
+    patches = np.empty((maps, *kernel, images, rows, columns), dtype=a.dtype)
+    for ky in range(kernel[0]):
+        for kx in range(kernel[1]):
+            patches[:, ky, kx] = padded[:, :, ky : ky + rows, kx : kx + columns]
+    return patches.reshape(maps * kernel[0] * kernel[1], -1)
+
+
+def _exact_type(terms: int, x, y):
+    """Type in which sums of `terms` products of x and y are exact: float64 (fast) below 2^53, else int64; floats keep
+    theirs."""
+    if x.dtype.kind == "f":
+        return x.dtype
+    bound = terms * _magnitude(x) * _magnitude(y)
+    if bound >= 1 << 63:
+        raise OverflowError(f"a sum of {terms} products could need more than 64 bits")
+    return np.float64 if bound < 1 << 53 else np.int64
+
+
+def _magnitude(x) -> int:
+    x = int64(x)
+    return max(abs(int(x.min())), abs(int(x.max()))) if x.size else 0
+
+
+def _back(sums, like) -> np.ndarray:
+    return sums if like.dtype.kind == "f" else sums.astype(np.int64)

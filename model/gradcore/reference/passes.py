@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Forward and backward pass over the graph of a network: one loop for the integers and for the floats.
+
+What differs is in an *arithmetic*: `align` and `times` (gradcore.ops.layer), `activation(node, sums)` makes words of a
+rounded operator's sums, `delta(tensor, parts)` makes the local gradient of a tensor from the contributions of its
+readers, a list of (node, sums); `gradient(sums, *factors)` is a gradient.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gradcore.network.graph import INPUT, Graph
+
+TENSORS = ("act", "z", "out", "gate", "delta", "error", "grad", "grad_bias")
+
+
+@dataclass
+class Pass:
+    """What a forward and a backward pass have computed. words and deltas: by tensor; gradients: by node, those of
+    weight and bias; saved: by node, what its backward pass needs."""
+
+    words: dict = field(default_factory=dict)
+    deltas: dict = field(default_factory=dict)
+    gradients: dict = field(default_factory=dict)
+    saved: dict = field(default_factory=dict)
+
+
+def forward(graph: Graph, x, weights: dict, arithmetic, keep: bool) -> Pass:
+    """Words of all tensors (with `keep`; else of the output alone) for the images `x` (N, C, H, W). weights: a layer's
+    state by the name of its node."""
+    done, last = Pass({INPUT: x}), {}
+    for node in graph.nodes:
+        last |= {name: node for name in node.inputs}
+    for node in graph.nodes:
+        inputs = [done.words[name] for name in node.inputs]
+        sums, saved = node.operator.forward(arithmetic, inputs, node, weights.get(node.name))
+        done.words[node.name] = arithmetic.activation(node, sums) if node.operator.rounded else sums
+        if keep:
+            done.saved[node.name] = saved
+        else:
+            for name in node.inputs:
+                if last[name] is node:
+                    done.words.pop(name, None)
+    return done
+
+
+def backward(graph: Graph, done: Pass, delta, weights: dict, arithmetic) -> None:
+    """Adds local gradients and gradients to the `Pass` of a forward pass. delta: that of the output."""
+    done.deltas[graph.output.name], parts = delta, {}
+    for node in reversed(graph.nodes):
+        tensor = graph.tensors[node.name]
+        if tensor.delta_frac is None:
+            continue
+        if node.name not in done.deltas:
+            done.deltas[node.name] = arithmetic.delta(tensor, parts.pop(node.name))
+        delta, inputs = done.deltas[node.name], [done.words[name] for name in node.inputs]
+        if node.operator.parametric:
+            done.gradients[node.name] = tuple(
+                arithmetic.gradient(sums, *factors) for sums, factors in node.operator.gradients(delta, inputs)
+            )
+        if any(graph.tensors[name].delta_frac is not None for name in node.inputs):
+            found = node.operator.backward(arithmetic, delta, inputs, done.saved[node.name], weights.get(node.name))
+            for name, sums in zip(node.inputs, found):
+                parts.setdefault(name, []).append((node, sums))
+
+
+def by_layer(network, done: Pass) -> dict:
+    """The tensors of a pass as lists with one entry per layer with weights: act (its input), z, out, gate (bool), delta
+    (at z), error (of its input, None where nobody needs it), grad, grad_bias."""
+    found = {key: [] for key in TENSORS}
+    for p in network.parameters:
+        gate = np.ones(done.words[p.name].shape, dtype=bool)
+        for name in p.nodes[1:]:
+            gate = gate & done.saved[name]
+        grad, grad_bias = done.gradients[p.name]
+        values = (done.words[p.input], done.words[p.name], done.words[p.output], gate, done.deltas[p.name])
+        for key, value in zip(TENSORS, (*values, done.deltas.get(p.input), grad, grad_bias)):
+            found[key].append(value)
+    return found
