@@ -4,7 +4,7 @@
 // result per input, GATE_LATENCY + 8 cycles latency, free running without back-pressure; every input belongs to the
 // word it comes with and may change each cycle. The gate word (the target bits for a loss) comes GATE_LATENCY cycles
 // after its sums. Bit-exact with gradcore.numerics.fixed_point.requantize, gradcore.ops.loss
-// and gradcore.ops.layers.activate.
+// and gradcore.ops.max_pooling.max_pool.
 `default_nettype none
 
 module gc_drain #(

@@ -3,7 +3,7 @@
 // order among equals) and the placement of the results: window (i, j) of fold a sits at lanes (2i, 2j).. and its
 // result goes to the lane whose row and column are i and j with a zero inserted as bit a-1. One vector per cycle, 3
 // cycles latency, free running; all inputs belong to the word they come with. With s_pool low everything passes
-// unchanged. Bit-exact with gradcore.ops.layers.activate.
+// unchanged. Bit-exact with gradcore.ops.max_pooling.max_pool.
 `default_nettype none
 
 module gc_pool2x2 #(

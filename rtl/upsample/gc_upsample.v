@@ -3,7 +3,7 @@
 // the order (qy, qx) = (0,0), (0,1), (1,0), (1,1), and lanes with a zero gate bit become zero. One output word per
 // cycle, 1 cycle latency; both inputs and the output follow the stream rules, ready is registered on each side. The
 // configuration is sampled with every output word, so it may change once the last word of a frame has been taken.
-// On whole maps the result is gradcore.ops.layers.upsample times the gate.
+// On whole maps the result is gradcore.ops.max_pooling.upsample times the gate.
 `default_nettype none
 
 module gc_upsample #(

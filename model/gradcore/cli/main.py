@@ -42,6 +42,7 @@ from gradcore.host.interrupt import Interrupted
 from gradcore.host.linux import DeviceError
 from gradcore.host.run_folder import CHECKPOINT, RESULTS
 from gradcore.machine.machine import Deadlock
+from gradcore.network import schema as net_schema
 from gradcore.report import bench as benches
 from gradcore.report import bench_table
 from gradcore.report import run_report as reports
@@ -217,6 +218,12 @@ def inspect(
         for row in rows:
             table.add_row(*(str(value) for value in row.values()))
         console.print(table)
+
+
+@app.command()
+def schema():
+    """Print the JSON schema of net.toml."""
+    print(json.dumps(net_schema.schema(), indent=2))
 
 
 @app.command()

@@ -75,10 +75,6 @@ class Graph:
         weight_frac = node.weights.fw if node.weights else 0
         return node.operator.backward_frac(self.tensors[node.name].delta_frac, weight_frac)
 
-    def delta_frac(self, tensor: Tensor) -> int:
-        """Fraction of the exact sum of all contributions to the local gradient of `tensor`: the finest of theirs."""
-        return max(self.contribution_frac(node) for node in self.readers[tensor.name])
-
 
 def build(layers: tuple, shape: tuple, fractions: dict, width: int) -> Graph:
     """The graph of a description: `layers` in their order, input of `shape`, `fractions` by kind of tensor. Raises
@@ -165,12 +161,11 @@ class _Builder:
         extra = 1 << self.width - 1 + weights.bias_exp if weights and bias else 0
         self._fits("forward", operator, most, extra)
         needed = operator.parametric or any(t.delta_frac is not None for t in read)
-        for fe in (t.delta_frac for t in read):
-            if fe is not None:
-                out = operator.backward_frac(fd, fw)
-                short = "fd + fw - fe" if operator.parametric else "the shift"
-                text = f"{short} = {out - fe} is outside 0..{ACC_W - 1}"
-                check.within("format.delta", fd, fe - out + fd, fe - out + fd + ACC_W - 1, text)
+        fe = read[0].delta_frac
+        if operator.parametric and fe is not None:
+            out = operator.backward_frac(fd, fw)
+            text = f"fd + fw - fe = {out - fe} is outside 0..{ACC_W - 1}"
+            check.within("format.delta", fd, fe - out + fd, fe - out + fd + ACC_W - 1, text)
         self.nodes.append(Node(name, number, operator, inputs, tuple(fractions), sums - fo, weights))
         self.tensors[name] = Tensor(name, operator.shape(shapes), fo, fd if needed else None, number)
         self.readers[name] = []
@@ -194,7 +189,10 @@ class _Builder:
             )
             most = node.operator.backward_most(words, [self.tensors[key].shape for key in node.inputs])
             parts.append((frac, most, node))
-        finest = max(frac for frac, *_ in parts)
+        finest = max(tensor.delta_frac, *(frac for frac, *_ in parts))
+        if finest - tensor.delta_frac >= ACC_W:
+            text = f"the shift = {finest - tensor.delta_frac} is outside 0..{ACC_W - 1}"
+            raise NetworkError("format.delta", text, finest - ACC_W + 1, *self._layer_of(tensor))
         *_, node = max(parts, key=lambda part: part[1] << finest - part[0])
         try:
             self._fits("backward", node.operator, sum(most << finest - frac for frac, most, _ in parts), 0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Average pooling over windows that do not overlap (doc/numerics.md, "Other layers")."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from gradcore.ops import checks as check
@@ -63,7 +63,7 @@ class AveragePool(Layer):
 
     prefix: ClassVar[str] = "average"
 
-    window: tuple = (2, 2)
+    window: tuple = field(default=(2, 2), metadata={"range": (1, WINDOW_MAX)})
 
     def operators(self, shapes):
         window = check.pair("window", self.window, 1, (WINDOW_MAX, WINDOW_MAX))

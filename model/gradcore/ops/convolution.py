@@ -6,7 +6,7 @@ Products and sums keep every bit: integers give int64, and OverflowError where i
 floats of any width pass through the same code.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -86,12 +86,12 @@ class Conv(_Weighted):
 
     prefix: ClassVar[str] = "conv"
 
-    maps: int
-    kernel: tuple = (3, 3)
-    pad: tuple = (0, 0)
+    maps: int = field(metadata={"range": (1, MAPS_MAX)})
+    kernel: tuple = field(default=(3, 3), metadata={"range": (1, KERNEL_MAX)})
+    pad: tuple = field(default=(0, 0), metadata={"range": (0, KERNEL_MAX - 1)})
     bias: bool = True
     relu: bool = True
-    pool: int | None = None
+    pool: int | None = field(default=None, metadata={"choices": (2,)})
 
     def check(self):
         if self.pool is not None and (isinstance(self.pool, bool) or self.pool != 2):
@@ -125,7 +125,7 @@ class Dense(_Weighted):
 
     prefix: ClassVar[str] = "fc"
 
-    maps: int
+    maps: int = field(metadata={"range": (1, MAPS_MAX)})
     bias: bool = True
     relu: bool = False
 

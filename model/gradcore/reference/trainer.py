@@ -216,8 +216,9 @@ class _Integers:
         if len(parts) == 1 and not parts[0][0].operator.rounded:
             return parts[0][1]  # words already
         fractions = [graph.contribution_frac(node) for node, _ in parts]
-        sums = sum(part << max(fractions) - frac for frac, (_, part) in zip(fractions, parts))
-        return self._rounded(tensor, "delta", sums, max(fractions) - tensor.delta_frac)
+        finest = max(tensor.delta_frac, *fractions)
+        sums = sum(part << finest - frac for frac, (_, part) in zip(fractions, parts))
+        return self._rounded(tensor, "delta", sums, finest - tensor.delta_frac)
 
     def count(self, tensor, kind, clipped, words):
         """Count the saturated words of a tensor by its layer's name."""

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""JSON schema of net.toml, made from the kinds of layers: for editors, and for programs that write such files.
+
+It knows fields, types and single ranges; what depends on several fields is the business of `Network`.
+"""
+
+from dataclasses import MISSING, fields
+
+from gradcore.network.description import IMAGES_MAX, LAYERS_MAX, OPTIMISERS
+from gradcore.numerics.fixed_point import FRAC_MAX, FRAC_MIN, MODES
+from gradcore.ops.checks import MAPS_MAX, NAME_MAX, SIZE_MAX
+from gradcore.ops.kinds import KINDS
+from gradcore.ops.layer import LAYER_FORMATS
+from gradcore.ops.loss import LOSSES
+
+TYPES = {int: "integer", bool: "boolean", str: "string"}
+
+
+def schema() -> dict:
+    """The schema of a whole file, as JSON has it."""
+    modes = {"enum": list(MODES)}
+    by_kind = {"type": "object", "properties": {key: modes for key in ("act", "delta", "param")}}
+    formats = {key: _integer(FRAC_MIN, FRAC_MAX) for key in ("input", *LAYER_FORMATS)}
+    formats |= {"data_width": _integer(8, 16), "rounding": {"anyOf": [modes, by_kind | _closed()]}}
+    train = {
+        "optimiser": {"enum": list(OPTIMISERS)},
+        "learning_rate": {"type": "number", "exclusiveMinimum": 0, "maximum": 1024},
+        "momentum": {"type": "number", "minimum": 0, "maximum": 0.999},
+        "minibatch": _integer(1, IMAGES_MAX),
+    }
+    sizes = [_integer(1, most) for most in (MAPS_MAX, SIZE_MAX, SIZE_MAX)]
+    layers = [_layer(name, kind) for name, kind in KINDS.items()]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "net.toml: a network and its training",
+        "type": "object",
+        "required": ["input", "layer"],
+        "properties": {
+            "name": {"type": "string", "maxLength": NAME_MAX},
+            "input": {"type": "array", "prefixItems": sizes, "minItems": 3, "maxItems": 3},
+            "loss": {"enum": list(LOSSES)},
+            "train": {"type": "object", "properties": train} | _closed(),
+            "format": {"type": "object", "properties": formats} | _closed(),
+            "layer": {"type": "array", "minItems": 1, "maxItems": LAYERS_MAX, "items": {"oneOf": layers}},
+        },
+    } | _closed()
+
+
+def _layer(name: str, kind) -> dict:
+    """One entry of `layer`: the fields of the kind's dataclass, by their annotations and the ranges in their
+    metadata."""
+    properties, required = {"type": {"const": name}}, ["type"]
+    for f in fields(kind):
+        if f.name == "formats":
+            values = {key: _integer(FRAC_MIN, FRAC_MAX) for key in kind.own_formats}
+            properties["format"] = {"type": "object", "properties": values} | _closed()
+        elif f.name == "inputs":
+            least, most = kind.reads
+            properties["inputs"] = {
+                "type": "array",
+                "items": {"type": "string"},
+                "minItems": least,
+                "maxItems": most,
+            }
+            properties["input"] = {"type": "string"}
+        else:
+            properties[f.name] = _value(f)
+            if f.default is f.default_factory is MISSING:
+                required.append(f.name)
+    return {
+        "title": kind.__doc__.partition(".")[0].partition("\n")[0],
+        "type": "object",
+        "required": required,
+        "properties": properties,
+        "not": {"required": ["input", "inputs"]},
+    } | _closed()
+
+
+def _value(f) -> dict:
+    if choices := f.metadata.get("choices"):
+        return {"enum": list(choices)}
+    if f.type is tuple:
+        one = _integer(*f.metadata["range"])
+        return {"anyOf": [one, {"type": "array", "items": one, "minItems": 2, "maxItems": 2}]}
+    return _integer(*f.metadata["range"]) if f.type is int else {"type": TYPES[f.type]}
+
+
+def _integer(least: int, most: int) -> dict:
+    return {"type": "integer", "minimum": least, "maximum": most}
+
+
+def _closed() -> dict:
+    return {"additionalProperties": False}
