@@ -4,8 +4,10 @@
 ENGINE and the data.
 
     memory.hex    the RAM's content: weights and momenta, the training program, every minibatch with its targets
-    commands.hex  what the command player writes and checks: windows and base registers, then per iteration SEED, minibatch, start, LOSS
-    expected.hex  address and value of every weight, bias and momentum word after the last iteration, from the reference trainer
+    commands.hex  what the command player writes and checks: windows and base registers, then per iteration SEED,
+                  minibatch, start, LOSS
+    expected.hex  address and value of every weight, bias and momentum word after the last iteration, from the
+                  reference trainer
 """
 
 import argparse
@@ -16,9 +18,9 @@ import numpy as np
 from gradcore.compiler.compile import compile_network
 from gradcore.isa import registers as reg
 from gradcore.isa.config import EngineConfig
-from gradcore.ops.convolution import Conv, Dense
 from gradcore.network.description import Network
 from gradcore.numerics.random_numbers import iteration_seed
+from gradcore.ops.convolution import Conv, Dense
 from gradcore.reference.trainer import ReferenceTrainer
 
 # The same numbers as the parameters in gc_training_system.v; MEM_W = 8 * mem_bytes.

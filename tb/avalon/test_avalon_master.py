@@ -120,7 +120,7 @@ async def a_write_burst_takes_a_cycle_more_than_its_beats(dut):
     AvalonMemory(dut, dut, parameter("MEM_W") // 8, 2 * HALF, latency=(0, 0))
     dut.s_wreq_valid.value, dut.s_wdat_valid.value, count, taken = 1, 1, 0, 0
     left = 0
-    for now in range(60):
+    for _now in range(60):
         dut.s_wreq_len.value, dut.s_wdat_last.value, dut.s_wdat_strb.value = (
             4,
             int(left == 1),

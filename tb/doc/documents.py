@@ -14,9 +14,18 @@ DOCUMENTS += [
     for file in sorted(ROOT.glob(pattern))
 ]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
-COMMANDS = set(
-    ["make", "python", "build/venv/bin/python", "gradcore", "fusesoc", "pip", "vivado", "qsys-script", "cd", "export"]
-)
+COMMANDS = {
+    "make",
+    "python",
+    "build/venv/bin/python",
+    "gradcore",
+    "fusesoc",
+    "pip",
+    "vivado",
+    "qsys-script",
+    "cd",
+    "export",
+}
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ async def a_scrub_comes_after_a_reset_and_after_a_change_of_the_windows_alone(du
 @cocotb.test()
 async def the_host_asks_for_one(dut):
     engine = await begin(dut)
-    for due in (True, False, False):  # at once; a start behind it, when it has ended, needs none
+    for _due in (True, False, False):  # at once; a start behind it, when it has ended, needs none
         assert await engine.cycle(s_scrub=1) == (True, False, False)
         while engine.left:
             assert await engine.cycle() == (False, False, False)

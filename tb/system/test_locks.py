@@ -30,7 +30,7 @@ def test_registers_written_under_a_running_program_change_nothing(bench):
         bench.backend.wait_irq = wait  # the driver waits in several parts
         values = [bench.backend.read32(offset) for offset in LOCKED]
         assert not bench.backend.read32(reg.STATUS) & reg.LOCKED_WRITE
-        for n in range(len(LOCKED)):
+        for _n in range(len(LOCKED)):
             offset = int(bench.rng.choice(todo or todo.extend(LOCKED) or todo))
             todo.remove(offset)
             bench.backend.write32(offset, int(bench.rng.integers(1 << 32)))

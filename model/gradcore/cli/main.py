@@ -208,10 +208,7 @@ def inspect(
     json_file: JsonOption = "",
 ):
     """Show the layers and number formats of a network, or the range of trained weights."""
-    if file.suffix == ".npz":
-        rows = reports.weights_table(file)
-    else:
-        rows = reports.network_table(networks.load(file))
+    rows = reports.weights_table(file) if file.suffix == ".npz" else reports.network_table(networks.load(file))
     write_json(json_file, rows)
     if json_file != "-":
         table = Table(*rows[0])

@@ -172,7 +172,7 @@ class MemoryMap:
 
     def tensors(self) -> list:
         """All DRAM tensors by address, those behind BASE0 first."""
-        maps = [t for t in (*self.act, *self.delta, self.target)]
+        maps = [*self.act, *self.delta, self.target]
         plain = [self.images] if self.images is not self.act[0] else []
         return sorted(
             [*self.weight, *self.momentum, *plain, *maps], key=lambda t: (getattr(t, "base_sel", FIXED), t.addr)

@@ -261,10 +261,7 @@ class Schedule:
             self._weights(index)
             for group in range(memory.target.layout.groups * loss):
                 self.ops.append(lower.load_gate(p.name, memory.target, group, memory.target_gate))
-        if chained:
-            tile = read.place(source, image)
-        else:
-            tile = self._load(read, index, source, image)
+        tile = read.place(source, image) if chained else self._load(read, index, source, image)
         out = write.place(dest, image)
         self.ops.append(lower.forward(index, image, tile, out, self.weight_rows[index], self.train, loss))
         if self.keep or not (self._own or feeds and not self.train):

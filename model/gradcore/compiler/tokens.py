@@ -36,7 +36,7 @@ def dependencies(ops: list) -> list:
     for index, op in enumerate(ops):
         need = {}
         found = list(_accesses(op, index))
-        for space, access, late in found:
+        for space, access, _late in found:
             for old in spaces.get(space, ()):
                 if (
                     old.op == index

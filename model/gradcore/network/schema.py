@@ -19,7 +19,7 @@ TYPES = {int: "integer", bool: "boolean", str: "string"}
 def schema() -> dict:
     """The schema of a whole file, as JSON has it."""
     modes = {"enum": list(MODES)}
-    by_kind = {"type": "object", "properties": {key: modes for key in ("act", "delta", "param")}}
+    by_kind = {"type": "object", "properties": dict.fromkeys(("act", "delta", "param"), modes)}
     formats = {key: _integer(FRAC_MIN, FRAC_MAX) for key in ("input", *LAYER_FORMATS)}
     formats |= {"data_width": _integer(8, 16), "rounding": {"anyOf": [modes, by_kind | _closed()]}}
     train = {

@@ -4,6 +4,7 @@ form."""
 
 import difflib
 import re
+from types import MappingProxyType
 
 from gradcore.files import toml_text
 from gradcore.numerics.fixed_point import FRAC_MAX, FRAC_MIN
@@ -37,7 +38,7 @@ def table(where, value) -> dict:
     return dict(value)
 
 
-def known(prefix, table, keys, shown={}):
+def known(prefix, table, keys, shown=MappingProxyType({})):
     """Refuse fields of `table` that are not among `keys`; `shown`: how a key is written, where that differs."""
     for key in table:
         if key not in keys:

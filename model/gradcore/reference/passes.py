@@ -31,7 +31,7 @@ def forward(graph: Graph, x, weights: dict, arithmetic, keep: bool) -> Pass:
     state by the name of its node."""
     done, last = Pass({INPUT: x}), {}
     for node in graph.nodes:
-        last |= {name: node for name in node.inputs}
+        last |= dict.fromkeys(node.inputs, node)
     for node in graph.nodes:
         inputs = [done.words[name] for name in node.inputs]
         sums, saved = node.operator.forward(arithmetic, inputs, node, weights.get(node.name))
