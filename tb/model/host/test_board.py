@@ -14,6 +14,7 @@ from gradcore.cli import main as cli
 from gradcore.host.linux import DeviceError, UioBackend, XdmaBackend
 from gradcore.isa import registers as reg
 from tb.model.host import stand_in
+from tb.support.kills import default_signals
 from tb.support.sim import ENGINES
 
 SIZE = 1 << 16
@@ -55,6 +56,7 @@ def test_one_process_at_a_time(board, kill):
         stderr=subprocess.DEVNULL,
         text=True,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        preexec_fn=default_signals,
     )
     try:
         assert holder.stdout.readline() == "open\n"

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from gradcore.sim import build
+from tb.support.kills import default_signals
 from tb.support.sim import ENGINES
 
 # In the place of Verilator: begins its output, starts others as make does, and ends only if it may.
@@ -71,6 +72,7 @@ def started(code, *arguments, mark, **environment):
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | {"PYTHONPATH": path, "GRADCORE_MARK": mark} | environment,
+        preexec_fn=default_signals,
     )
 
 
