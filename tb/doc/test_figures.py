@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from gradcore.cli import main as cli
-from gradcore.report import bench_table
+from gradcore.report import bench_table, memories
 from gradcore.report.run_report import compiled_figures
 from gradcore.sim.sources import ROOT
 from tb.doc.documents import DOCUMENTS, name_of, prose, rows
@@ -150,3 +150,7 @@ def test_memory_in_integration():
     pattern += f"{number} instructions"
     said = [int(n.replace(" ", "")) for n in re.search(pattern, text, re.S).groups()]
     assert said == [found["images"], *ends.values(), found["programs"]["train"]["instructions"]]
+
+
+def test_presets():
+    assert "\n".join(memories.table()) in (ROOT / "doc" / "integration.md").read_text()

@@ -15,7 +15,7 @@ from gradcore.compiler.compile import CompileError
 from gradcore.files import atomic as files
 from gradcore.files import strict_json
 from gradcore.host.backends import BACKENDS
-from gradcore.isa.config import EngineConfig
+from gradcore.isa.config import PRESETS, EngineConfig
 from gradcore.sim.backend import Memory
 from gradcore.sim.build import FRONTS
 from gradcore.sim.sources import ROOT
@@ -66,7 +66,9 @@ Net = Annotated[
 EngineOption = Annotated[
     str,
     typer.Option(
-        "--engine", metavar="KEY=VALUE,..", help="engine that differs from the default: grid, cols, act_depth, .."
+        "--engine",
+        metavar="PRESET,KEY=VALUE,..",
+        help="a preset (64x16, 64x32, 64x64), or what differs from it or from the default: grid, cols, ..",
     ),
 ]
 DataOption = Annotated[
@@ -110,8 +112,13 @@ def memory_of(backend: str, stall: float | None, **figures) -> Memory:
 
 
 def engine_config(text, data_width, **values):
-    """`EngineConfig` of an option like grid=4,cols=8, else of `values`; the words are as wide as the network's unless
-    it says otherwise."""
+    """`EngineConfig` of an option like 64x16 or grid=4,cols=8, else of `values`; the words are as wide as the network's
+    unless it says otherwise."""
+    preset, _, rest = text.partition(",")
+    if preset in PRESETS:
+        values, text = values | vars(PRESETS[preset]), rest
+    elif "=" not in preset and preset:
+        raise UserError(f"--engine: {preset!r} is none of {', '.join(PRESETS)}")
     values["data_width"] = data_width
     for part in filter(None, text.split(",")):
         key, _, value = part.partition("=")

@@ -44,7 +44,7 @@ from gradcore.host.run_folder import CHECKPOINT, RESULTS
 from gradcore.machine.machine import Deadlock
 from gradcore.network import schema as net_schema
 from gradcore.report import bench as benches
-from gradcore.report import bench_table
+from gradcore.report import bench_table, memories
 from gradcore.report import run_report as reports
 from gradcore.sim.backend import MemoryRuleBroken
 from gradcore.sim.build import FRONTS, BuildFailed, ToolMissing
@@ -215,6 +215,12 @@ def inspect(
         for row in rows:
             table.add_row(*(str(value) for value in row.values()))
         console.print(table)
+
+
+@app.command()
+def presets():
+    """Print the engines that have a name, and how full their memories make an FPGA."""
+    print("\n".join(memories.table()))
 
 
 @app.command()

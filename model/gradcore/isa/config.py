@@ -92,3 +92,12 @@ class EngineConfig:
             log(self.act_depth) | log(self.wgt_depth) << 8 | log(self.grad_depth) << 16 | log(self.gate_depth) << 24
         )
         return first, second, self.acc_width | WINDOWS << 8
+
+
+# One engine for each size of the array (lanes x columns), for words of 16 bits. Their memories fit a VU9P and a 1SG280
+# (gradcore.report.memories says how full).
+PRESETS = {
+    "64x16": EngineConfig(cols=16, act_depth=16384, wgt_depth=65536, grad_depth=32768, gate_depth=131072),
+    "64x32": EngineConfig(cols=32, act_depth=16384, wgt_depth=32768, grad_depth=16384, gate_depth=131072),
+    "64x64": EngineConfig(cols=64, act_depth=8192, wgt_depth=32768, grad_depth=32768, gate_depth=262144),
+}

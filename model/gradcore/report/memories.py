@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How full an engine's memories make an FPGA: block counts by arithmetic, from the shapes of the memories in the
+RTL."""
+
+from dataclasses import dataclass
+
+from gradcore.isa.config import PRESETS, EngineConfig
+
+# Blocks by depth x width, one write and one read port; how many a chip has.
+RAMB36 = ((32768, 1), (16384, 2), (8192, 4), (4096, 9), (2048, 18), (1024, 36), (512, 72))
+ULTRARAM = ((4096, 72),)
+M20K = ((16384, 1), (8192, 2), (4096, 5), (2048, 10), (1024, 20), (512, 40))
+VU9P = {"RAMB36": 2160, "UltraRAM": 960}
+S10_1SG280 = {"M20K": 11721}
+
+
+@dataclass(frozen=True)
+class Memories:
+    """`count` memories of `depth` words of `width` bits."""
+
+    name: str
+    count: int
+    depth: int
+    width: int
+
+    def blocks(self, shapes: tuple) -> int:
+        """Blocks of all of them in the best of `shapes`."""
+        each = min(-(-self.depth // depth) * -(-self.width // width) for depth, width in shapes)
+        return self.count * each
+
+
+def memories(config: EngineConfig) -> list:
+    """The engine's buffers: two operand buffers and the gate buffer have a bank for each lane, the weight buffer has
+    memories of one word, the gradient buffer one of `acc_width` bits for each column."""
+    parts = max(config.groups, 1)
+    return [
+        Memories("operands", 2 * config.lanes, config.act_depth, config.data_width),
+        Memories("gates", config.lanes, config.gate_depth, 1),
+        Memories("weights", config.cols * parts, config.wgt_depth // parts, config.data_width),
+        Memories("gradients", config.cols, config.grad_depth, config.acc_width),
+    ]
+
+
+def placed(found: Memories, config: EngineConfig) -> tuple:
+    """(kind of block, blocks) of a memory on a VU9P: gradients are wide enough for UltraRAM; with 64 columns the
+    operand buffers go there, too, because the weights need the block RAM."""
+    ultra = found.name == "gradients" or (found.name == "operands" and config.cols == 64)
+    return ("UltraRAM", found.blocks(ULTRARAM)) if ultra else ("RAMB36", found.blocks(RAMB36))
+
+
+def table() -> list:
+    """The presets and their blocks, as lines of Markdown."""
+    rows = [
+        "| preset | buffer | memories | depth x bits | VU9P | 1SG280, M20K |",
+        "|---|---|--:|--:|--:|--:|",
+    ]
+    for name, config in PRESETS.items():
+        used, m20k = dict.fromkeys(VU9P, 0), 0
+        for found in memories(config):
+            kind, blocks = placed(found, config)
+            used[kind] += blocks
+            m20k += found.blocks(M20K)
+            shape = f"{found.depth} x {found.width}"
+            rows.append(f"| {name} | {found.name} | {found.count} | {shape} | {blocks} {kind} | {found.blocks(M20K)} |")
+        sums = ", ".join(f"{n} {kind} ({100 * n / VU9P[kind]:.0f} %)" for kind, n in used.items())
+        rows.append(f"| **{name}** | **sum** | | | **{sums}** | **{m20k} ({100 * m20k / S10_1SG280['M20K']:.0f} %)** |")
+    return rows
