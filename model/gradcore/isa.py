@@ -188,7 +188,7 @@ _LIMITS = {     # fields with a largest value below their width's; those of fold
 
 
 def problem(instr: Instruction, config) -> str:
-    """Why the engine refuses an instruction ("field is value"), or nothing; equal to rtl/engine/gc_instruction_check.v. `config`: EngineConfig."""
+    """Why the engine refuses an instruction ("field is value"), or nothing; equal to rtl/engine/control/gc_instruction_check.v. `config`: EngineConfig."""
     zero = [*_COUNTS[instr.opcode]]
     if instr.opcode == Opcode.COMPUTE:
         zero.append("n_rg" if instr["mode"] == WU else "n_c")

@@ -31,7 +31,7 @@ def test_list_shows_every_core_and_nothing_else(fusesoc):
 def test_documents_name_cores_that_exist():
     known = NAMES | {yaml.safe_load(path.read_text().removeprefix("CAPI=2:\n"))["name"] for path in EXAMPLES}
     known |= {name.rpartition(":")[0] for name in known}
-    documents = [f for folder in ("", "doc", "examples/*", "boards/*", "rtl/*") for f in ROOT.glob(f"{folder}/*.md" if folder else "*.md")]
+    documents = [f for folder in ("", "doc", "examples/*", "boards/*", "rtl/*", "rtl/*/*") for f in ROOT.glob(f"{folder}/*.md" if folder else "*.md")]
     named = {(f.name, name) for f in documents for name in re.findall(r"\b(?:gradcore|example):(?:ip|user):[\w:.]*\w", f.read_text())}
     assert len(named) > 8 and {(f, name) for f, name in named if name not in known} == set()
 
