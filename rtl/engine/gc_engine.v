@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The training engine: fetches a program from memory and runs it on five engines (load, weight load, compute, store, update) that
+// The training engine: fetches a program from memory and runs it on five units (load, weight load, compute, store, update) that
 // work in parallel and are ordered by tokens alone (doc/architecture.md, doc/instructions.md). Controlled through the register port
 // (doc/registers.md), one native memory port (doc/streams.md), one level interrupt. Bit-exact with gradcore.reference.trainer.
 `default_nettype none
@@ -145,7 +145,7 @@ end else begin : g_engine     // the rest of the file: nothing is elaborated wit
     wire [SCRUB_W-1:0]  scrub_addr;
     gc_scrub #(.ADDR_W(SCRUB_W)) u_scrub (.clk(clk), .rst(rst), .s_start(scrub || (scrubbing && core_rst)), .m_busy(scrubbing), .m_valid(scrub_valid), .m_addr(scrub_addr));
 
-    // ---- Load engine
+    // ---- Load
     wire                load_gate_valid;
     wire                load_gate_ready;
     wire [ACCESS_W-1:0] load_gate_access;
@@ -159,7 +159,7 @@ end else begin : g_engine     // the rest of the file: nothing is elaborated wit
     wire [LANES-1:0]    load_wr_bits;
     wire [3:0]          load_wr_select = {3'b000, load_wr_valid} << load_wr_buffer;
 
-    gc_load_engine #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W)) u_load (
+    gc_load_unit #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W)) u_load (
         .clk(clk), .rst(rst || core_rst), .start(starts[LOAD]), .s_instruction(instruction[LOAD*1024 +: 1024]), .cfg_base(base), .m_done(done[LOAD]), .m_bad(mismatch[0]),
         .m_rreq_valid(rreq_valid[1]), .m_rreq_ready(rreq_ready[1]), .m_rreq_addr(rreq_addr[ADDR_W +: ADDR_W]), .m_rreq_len(rreq_len[8 +: 8]),
         .s_rdat_valid(rdat_valid[1]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
@@ -179,7 +179,7 @@ end else begin : g_engine     // the rest of the file: nothing is elaborated wit
     wire [COLS_LOG-1:0] upd_wgt_rot;
     wire [COLS*DW-1:0]  upd_wgt_data;
 
-    gc_weights #(.COLS(COLS), .COLS_LOG(COLS_LOG), .LANES(LANES), .DW(DW), .DEPTH(WGT_DEPTH), .READ(READ), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_weights (
+    gc_weight_unit #(.COLS(COLS), .COLS_LOG(COLS_LOG), .LANES(LANES), .DW(DW), .DEPTH(WGT_DEPTH), .READ(READ), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_weights (
         .clk(clk), .rst(rst || core_rst), .start(starts[WLOAD]), .s_instruction(instruction[WLOAD*1024 +: 1024]), .cfg_base(base), .m_done(done[WLOAD]), .m_bad(mismatch[1]),
         .m_rreq_valid(rreq_valid[2]), .m_rreq_ready(rreq_ready[2]), .m_rreq_addr(rreq_addr[2*ADDR_W +: ADDR_W]), .m_rreq_len(rreq_len[16 +: 8]),
         .s_rdat_valid(rdat_valid[2]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
@@ -208,7 +208,7 @@ end else begin : g_engine     // the rest of the file: nothing is elaborated wit
     wire [LANES*ACC_W-1:0] grad_acc;
     wire                str_hold;     // STORE is to read a buffer in the next cycle
 
-    gc_compute_engine #(.GRID(GRID), .COLS(COLS), .COLS_LOG(COLS_LOG), .DW(DW), .ACC_W(ACC_W), .ACCESS_W(ACCESS_W), .READ(READ)) u_compute (
+    gc_compute_unit #(.GRID(GRID), .COLS(COLS), .COLS_LOG(COLS_LOG), .DW(DW), .ACC_W(ACC_W), .ACCESS_W(ACCESS_W), .READ(READ)) u_compute (
         .clk(clk), .rst(rst || core_rst), .start(starts[COMPUTE]), .m_room(compute_room), .s_instruction(instruction[COMPUTE*1024 +: 1024]), .cfg_seed(seed), .s_hold(str_hold),
         .m_done(done[COMPUTE]), .m_read(read_done), .m_read_signal(read_signal), .m_written(written), .m_written_signal(written_signal),
         .m_rd_valid(cmp_rd_valid), .m_rd_channel(cmp_rd_channel), .m_rd_split(cmp_rd_split), .m_rd_row_buf(cmp_rd_row_buf), .m_rd_row(cmp_rd_row), .m_rd_col(cmp_rd_col),
@@ -252,7 +252,7 @@ end else begin : g_engine     // the rest of the file: nothing is elaborated wit
     );
 
     // ---- Store
-    gc_store_engine #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W)) u_store (
+    gc_store_unit #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W)) u_store (
         .clk(clk), .rst(rst || core_rst), .start(starts[STORE]), .s_instruction(instruction[STORE*1024 +: 1024]), .cfg_base(base), .m_done(done[STORE]), .m_bad(mismatch[2]),
         .m_rd_valid(str_rd_valid), .m_rd_ready(str_rd_buffer ? str_rd_ready[1] : str_rd_ready[0]), .m_hold(str_hold), .m_rd_buffer(str_rd_buffer), .m_rd_access(str_rd_access), .m_rd_mark(str_rd_mark),
         .s_rd_valid(|str_rd_back), .s_rd_mark(str_rd_back[1] ? str_rd_back_mark[1] : str_rd_back_mark[0]), .s_rd_data(str_rd_back[1] ? rd_data[1] : rd_data[0]),
@@ -272,7 +272,7 @@ end else begin : g_engine     // the rest of the file: nothing is elaborated wit
         .s_rd_valid(upd_grad_valid), .s_rd_ready(upd_grad_ready), .s_rd_addr(upd_grad_addr[$clog2(GRAD_DEPTH)-1:0]),
         .m_rd_valid(upd_grad_back), .m_rd_data(upd_grad_data), .sts_idle(sts_unused[1]), .sts_overflow(events[2])
     );
-    gc_update_engine #(.COLS(COLS), .DW(DW), .ACC_W(ACC_W), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_update (
+    gc_update_unit #(.COLS(COLS), .DW(DW), .ACC_W(ACC_W), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_update (
         .clk(clk), .rst(rst || core_rst), .start(starts[UPDATE]), .s_instruction(instruction[UPDATE*1024 +: 1024]), .cfg_base(base), .cfg_seed(seed), .m_done(done[UPDATE]), .m_bad(mismatch[3]),
         .m_grad_valid(upd_grad_valid), .m_grad_ready(upd_grad_ready), .m_grad_addr(upd_grad_addr), .s_grad_valid(upd_grad_back), .s_grad_data(upd_grad_data),
         .m_wgt_valid(upd_wgt_valid), .m_wgt_ready(upd_wgt_ready), .m_wgt_addr(upd_wgt_addr), .m_wgt_rot(upd_wgt_rot), .s_wgt_valid(upd_wgt_back), .s_wgt_data(upd_wgt_data),

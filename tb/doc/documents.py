@@ -10,11 +10,13 @@ from gradcore.sim.sources import ROOT
 DOCUMENTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "tb/support/README.md")]
 DOCUMENTS += [
     file
-    for pattern in ("doc/*.md", "rtl/*/README.md", "examples/*/README.md", "boards/*/README.md")
+    for pattern in ("doc/*.md", "rtl/**/README.md", "examples/*/README.md", "boards/*/README.md")
     for file in sorted(ROOT.glob(pattern))
 ]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
-COMMANDS = set(["make", "python", "build/venv/bin/python", "gradcore", "fusesoc", "pip", "vivado", "qsys-script", "cd", "export"])
+COMMANDS = set(
+    ["make", "python", "build/venv/bin/python", "gradcore", "fusesoc", "pip", "vivado", "qsys-script", "cd", "export"]
+)
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def pieces() -> dict[str, Piece]:
     found = {}
     for core in core_names():
         rtl = sources(core)
-        own = [f for f in rtl if f.parent.name == core]
+        own = [f for f in rtl if ROOT / "rtl" / core in f.parents]
         benches = [f for f in sources(core, target="sim") if f not in rtl]
         found[core] = _piece(own, [f for f in rtl if f not in own], benches)
     for name, core in {"mac_array_user": "mac_array", "training_system": "axi"}.items():

@@ -262,7 +262,7 @@ _LIMITS = {  # fields with a largest value below their width's; those of folds a
 
 
 def problem(instr: Instruction, config) -> str:
-    """Why the engine refuses an instruction ("field is value"), or nothing; equal to rtl/engine/gc_instruction_check.v.
+    """Why the engine refuses an instruction ("field is value"), or nothing; equal to the RTL's gc_instruction_check.
     `config`: EngineConfig."""
     zero = [*_COUNTS[instr.opcode]]
     if instr.opcode == Opcode.COMPUTE:

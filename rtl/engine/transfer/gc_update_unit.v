@@ -5,7 +5,7 @@
 // m_bad pulses a cycle after it is seen that n_words, n_outer x n_inner and the beats do not agree.
 `default_nettype none
 
-module gc_update_engine #(
+module gc_update_unit #(
     parameter COLS     = 16,
     parameter DW       = 16,
     parameter ACC_W    = 48,

@@ -20,15 +20,15 @@ module gc_supervisor #(
     input  wire [31:0]       cfg_watchdog,       // cycles without progress, 0: any number
     input  wire              s_progress,
     input  wire              s_moved,            // something on the memory port has
-    input  wire [4:0]        s_mismatch,         // pulses of the engines: lengths of a transfer that do not agree
+    input  wire [4:0]        s_mismatch,         // pulses of the units: lengths of a transfer that do not agree
     input  wire              s_refused,          // by dispatch, as long as it lasts
     input  wire [7:0]        s_refused_code,
     input  wire              s_overflow,         // of a token counter
     input  wire [23:0]       s_next,             // number of the instruction that dispatch is at
-    input  wire [4:0]        s_active,           // engines at work, load to update
-    input  wire [4:0]        s_waiting,          // engines that lack a token
+    input  wire [4:0]        s_active,           // units at work, load to update
+    input  wire [4:0]        s_waiting,          // units that lack a token
     input  wire              s_draining,         // compute still has results to write
-    input  wire [5*24-1:0]   s_index,            // number of each engine's instruction, at work or waiting
+    input  wire [5*24-1:0]   s_index,            // number of each unit's instruction, at work or waiting
     input  wire [ADDR_W+14:0] s_fault,           // of gc_memory_port: {address, client, client writes, code, valid}
     input  wire              s_quiet,            // nothing shown or outstanding on the memory port
     output wire              m_abort,
@@ -65,10 +65,10 @@ module gc_supervisor #(
 
     wire deadlock = settled_q && ~(|s_active) && !s_draining && |s_waiting && s_quiet;
     wire expired  = expired_q && !endless_q;
-    wire own      = s_refused || s_misaligned || s_overflow || s_stop;     // of no engine
+    wire own      = s_refused || s_misaligned || s_overflow || s_stop;     // of no unit
     wire error    = sts_running && !abort_q && (bus_error || |s_mismatch || own || deadlock || expired);
 
-    // The engine that an error belongs to, one-hot; none: dispatch.
+    // The unit that an error belongs to, one-hot; none: dispatch.
     wire [4:0] lost     = |s_mismatch ? s_mismatch : |s_active ? s_active : s_waiting;
     wire [4:0] first    = lost & (~lost + 5'd1);
     wire [4:0] bus      = bus_writes ? {|bus_client[2:1], bus_client[0], 3'b000} : {|bus_client[4:3], 2'b00, bus_client[2:1]};

@@ -6,7 +6,7 @@
 // is seen that n_words, the loop counts and the beats do not agree.
 `default_nettype none
 
-module gc_store_engine #(
+module gc_store_unit #(
     parameter GRID     = 8,
     parameter DW       = 16,
     parameter MEM_W    = 512,

@@ -133,5 +133,5 @@ async def words_of_the_map_arrive_and_zeros_beside_them(dut, stall):
 
 
 @pytest.mark.parametrize("grid, width, mem_w", [(4, 8, 64), (4, 16, 512), (8, 11, 512), (8, 8, 128)])
-def test_store_engine(grid, width, mem_w):
-    run("engine", "gc_store_engine", {"GRID": grid, "DW": width, "MEM_W": mem_w, "ADDR_W": 40})
+def test_store_unit(grid, width, mem_w):
+    run("engine", "gc_store_unit", {"GRID": grid, "DW": width, "MEM_W": mem_w, "ADDR_W": 40})

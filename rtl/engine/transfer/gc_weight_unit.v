@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The weight buffer and the engine that executes LOADW: rows of COLS weights from DRAM into consecutive rows, each rotated by its inner
+// The weight buffer and the unit that executes LOADW: rows of COLS weights from DRAM into consecutive rows, each rotated by its inner
 // index modulo COLS (doc/instructions.md). One row per cycle at most; the memory port sets the pace. s_instruction is stable from `start`
 // to m_done, the cycle of the last row; m_bad pulses a cycle after it is seen that n_words, n_outer x n_inner and the beats do not agree.
 // COMPUTE reads every row READ cycles after it has asked, once for every COLS lanes; with s_rd_split (not if DEPTH is below LANES) lanes
 // COLS*g.. get the row of address s_rd_addr ^ COLS*g. UPDATE (port b) reads when it gets a turn. s_scrub makes a row zero, while no LOADW runs.
 `default_nettype none
 
-module gc_weights #(
+module gc_weight_unit #(
     parameter COLS     = 16,
     parameter COLS_LOG = 4,
     parameter LANES    = 64,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything behind the array: takes drained columns and the places that gc_compute_drain found for them, and writes
+// Everything behind the array: takes drained columns and the places that gc_compute_places found for them, and writes
 // activations, deltas and gates to the buffers (FP, BP, through the drain) or sums to the gradient buffer (WU). s_acc belongs to the word
 // that entered RANDOM - JOIN cycles earlier; gc_group_sum takes JOIN cycles. Gate vectors are asked for here and come back GATE_READ cycles later. Fixed latency, no back-pressure.
 // m_written pulses with the instruction's signal field in time for whoever it lets go; the loss is complete 4 cycles later.

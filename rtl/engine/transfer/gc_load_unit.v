@@ -5,7 +5,7 @@
 // comes when the last write has been taken. m_bad pulses a cycle after it is seen that n_words, the loop counts and the beats do not agree.
 `default_nettype none
 
-module gc_load_engine #(
+module gc_load_unit #(
     parameter GRID     = 8,
     parameter DW       = 16,
     parameter MEM_W    = 512,

@@ -5,7 +5,7 @@
 // back-pressure anywhere: room for instructions in flight is reserved by start, which waits for m_room.
 `default_nettype none
 
-module gc_compute_engine #(
+module gc_compute_unit #(
     parameter GRID     = 8,
     parameter COLS     = 16,
     parameter COLS_LOG = 4,
@@ -168,7 +168,7 @@ module gc_compute_engine #(
     gc_delay_line #(.W(1), .CYCLES(PASS)) u_pass (.clk(clk), .clear(rst), .s_data(issue_pass), .m_data(pass));
     gc_delay_line #(.W(COLS_LOG+2), .CYCLES(PASS)) u_pass_columns (.clk(clk), .clear(1'b0), .s_data({issue_columns, issue_sum}), .m_data({pass_columns, pass_sum}));
 
-    gc_compute_drain #(.COLS(COLS), .COLS_LOG(COLS_LOG), .ACCESS_W(ACCESS_W)) u_places (
+    gc_compute_places #(.COLS(COLS), .COLS_LOG(COLS_LOG), .ACCESS_W(ACCESS_W)) u_places (
         .clk(clk), .rst(rst), .s_push(start), .s_room(m_room), .s_instruction(s_instruction),
         .s_pass(pass), .s_columns(pass_columns), .s_sum(pass_sum),
         .m_valid(place_valid), .m_final(place_final), .m_wu(place_wu), .m_grad_addr(place_grad),

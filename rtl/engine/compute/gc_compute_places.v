@@ -5,7 +5,7 @@
 // come in order and no closer than their columns. No back-pressure.
 `default_nettype none
 
-module gc_compute_drain #(
+module gc_compute_places #(
     parameter COLS     = 16,
     parameter COLS_LOG = 4,
     parameter ACCESS_W = 142

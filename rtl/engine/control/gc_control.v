@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine's control: register bank, program fetch, the five instruction queues, their gates and the token matrix, and the event
-// counters. One instruction can start per engine and cycle. A program is done when END has been reached and no engine, queue or
+// counters. One instruction can start per unit and cycle. A program is done when END has been reached and no unit, queue or
 // drain holds an instruction any more; supervisor ends it before that when something is wrong. core_rst resets everything outside, too.
 `default_nettype none
 
@@ -46,7 +46,7 @@ module gc_control #(
     input  wire                s_rdat_valid,
     input  wire [MEM_W-1:0]    s_rdat_data,
     input  wire                s_rdat_last,
-    // engines: load, wload, compute, store, update
+    // units: load, wload, compute, store, update
     output wire                m_program_start,
     output wire [4*ADDR_W-1:0] cfg_base,
     output wire [31:0]         cfg_seed,
@@ -260,7 +260,7 @@ module gc_control #(
         .sts_running(running), .sts_open(bus_open), .sts_code(code), .sts_index(index), .sts_addr(error_addr)
     );
 
-    // ---- Counters: per engine busy, waiting for each producer, idle; they sum to the cycles
+    // ---- Counters: per unit busy, waiting for each producer, idle; they sum to the cycles
     wire [COUNTERS-1:0] events;
     assign events[7:0]   = {2'd0, s_saturated, s_moves[1:0], 1'b1};
     assign events[51:48] = {busy[COMPUTE] && s_yield, busy[COMPUTE] && !s_step && !s_pad && !s_yield, busy[COMPUTE] && s_pad, busy[COMPUTE] && s_step};
