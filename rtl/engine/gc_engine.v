@@ -81,7 +81,7 @@ end else begin : g_engine     // the rest of the file: nothing is elaborated wit
     localparam DEEP     = GRAD_DEPTH > GATE_DEPTH ? GRAD_DEPTH : GATE_DEPTH;
     localparam SCRUB_W  = $clog2(DEEPER > DEEP ? DEEPER : DEEP);
 
-    wire [2:0] sts_unused;
+    wire [1:0] sts_unused;
     // ---- Memory clients, client n at bit n, flattened buses
     wire [R-1:0]         rreq_valid, rreq_ready, rdat_valid;
     wire [R*ADDR_W-1:0]  rreq_addr;
@@ -151,13 +151,12 @@ end else begin : g_engine     // the rest of the file: nothing is elaborated wit
     wire [ACCESS_W-1:0] load_gate_access;
     wire                load_gate_back;
     wire [LANES-1:0]    gate_rd_data;
-    wire                load_wr_valid;
+    wire [2:0]          load_wr_valid;
     wire [2:0]          load_wr_ready;
-    wire [1:0]          load_wr_buffer;
     wire [ACCESS_W-1:0] load_wr_access;
     wire [LANES*DW-1:0] load_wr_data;
-    wire [LANES-1:0]    load_wr_bits;
-    wire [3:0]          load_wr_select = {3'b000, load_wr_valid} << load_wr_buffer;
+    wire [ACCESS_W-1:0] load_wr_gate_access;
+    wire [LANES-1:0]    load_wr_gate;
 
     gc_load_unit #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W)) u_load (
         .clk(clk), .rst(rst || core_rst), .start(starts[LOAD]), .s_instruction(instruction[LOAD*1024 +: 1024]), .cfg_base(base), .m_done(done[LOAD]), .m_bad(mismatch[0]),
@@ -165,8 +164,8 @@ end else begin : g_engine     // the rest of the file: nothing is elaborated wit
         .s_rdat_valid(rdat_valid[1]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
         .m_gate_valid(load_gate_valid), .m_gate_ready(load_gate_ready), .m_gate_access(load_gate_access),
         .s_gate_valid(load_gate_back), .s_gate_data(gate_rd_data),
-        .m_wr_valid(load_wr_valid), .m_wr_ready(|({1'b0, load_wr_ready} & (4'b0001 << load_wr_buffer))), .m_wr_buffer(load_wr_buffer),
-        .m_wr_access(load_wr_access), .m_wr_data(load_wr_data), .m_wr_bits(load_wr_bits)
+        .m_wr_valid(load_wr_valid), .m_wr_ready(load_wr_ready), .m_wr_access(load_wr_access), .m_wr_data(load_wr_data),
+        .m_wr_gate_access(load_wr_gate_access), .m_wr_gate(load_wr_gate)
     );
 
     // ---- Weight load and weight buffer
@@ -219,11 +218,12 @@ end else begin : g_engine     // the rest of the file: nothing is elaborated wit
         .m_gate_rd_valid(cmp_gate_rd_valid), .m_gate_rd_access(cmp_gate_rd_access), .s_gate_rd_data(gate_rd_data),
         .m_gate_wr_valid(cmp_gate_wr_valid), .m_gate_wr_access(cmp_gate_wr_access), .m_gate_wr_data(cmp_gate_wr_data),
         .m_grad_valid(grad_valid), .m_grad_first(grad_first), .m_grad_addr(grad_addr), .m_grad_acc(grad_acc),
-        .clear_loss(program_start), .sts_loss(loss), .sts_step(events[0]), .sts_pad(events[1]), .sts_yield(events[3]), .sts_saturated(saturated[1:0]), .sts_draining(sts_unused[0])
+        .s_clear(program_start), .sts_loss(loss), .sts_step(events[0]), .sts_pad(events[1]), .sts_yield(events[3]), .sts_saturated(saturated[1:0]), .sts_draining(sts_unused[0])
     );
 
     // ---- Operand buffers 0 and 1: read by compute and store, written by compute and load
-    wire                str_rd_valid, str_rd_buffer, str_rd_mark;
+    wire                str_rd_valid, str_rd_mark;
+    wire [1:0]          str_rd_buffer;
     wire [ACCESS_W-1:0] str_rd_access;
     wire [1:0]          str_rd_ready, str_rd_back, str_rd_back_mark;
 
@@ -237,24 +237,32 @@ end else begin : g_engine     // the rest of the file: nothing is elaborated wit
             .b_rd_valid(str_rd_valid && str_rd_buffer == i), .b_rd_ready(str_rd_ready[i]), .b_rd_access(str_rd_access), .b_rd_mark(str_rd_mark),
             .m_b_valid(str_rd_back[i]), .m_b_mark(str_rd_back_mark[i]), .m_rd_data(rd_data[i]),
             .a_wr_valid(dst_valid && dst_buf == i), .a_wr_access(dst_access), .a_wr_enable(dst_enable), .a_wr_data(dst_data),
-            .b_wr_valid(load_wr_select[i]), .b_wr_ready(load_wr_ready[i]), .b_wr_access(load_wr_access), .b_wr_data(load_wr_data),
+            .b_wr_valid(load_wr_valid[i]), .b_wr_ready(load_wr_ready[i]), .b_wr_access(load_wr_access), .b_wr_data(load_wr_data),
             .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr[$clog2(ACT_DEPTH)-1:0])
         );
     end
 
-    gc_shared_buffer #(.GRID(GRID), .DW(1), .DEPTH(GATE_DEPTH), .ADDR_W(20), .COLS(COLS), .COLS_LOG(COLS_LOG), .ACCESS_W(ACCESS_W)) u_gates (
+    // ---- Gate buffer: read by the drain, LOAD and STORE, in this order; written by the drain and LOAD
+    wire                str_gate_valid = str_rd_valid && str_rd_buffer[1];
+    wire                gate_b_ready, gate_back, gate_back_load, gate_back_mark;
+    assign load_gate_ready = gate_b_ready;
+    assign load_gate_back  = gate_back && gate_back_load;
+
+    gc_shared_buffer #(.GRID(GRID), .DW(1), .DEPTH(GATE_DEPTH), .ADDR_W(20), .COLS(COLS), .COLS_LOG(COLS_LOG), .ACCESS_W(ACCESS_W), .MARK_W(2)) u_gates (
         .clk(clk), .rst(rst || core_rst),
         .a_rd_valid(cmp_gate_rd_valid), .a_rd_access(cmp_gate_rd_access), .a_rd_channel(1'b0), .a_rd_split(1'b0), .a_rd_step({COLS_LOG{1'b0}}), .a_rd_channels(16'd0),
-        .b_rd_valid(load_gate_valid), .b_rd_ready(load_gate_ready), .b_rd_access(load_gate_access), .b_rd_mark(1'b0), .m_b_valid(load_gate_back), .m_b_mark(sts_unused[2]), .m_rd_data(gate_rd_data),
+        .b_rd_valid(load_gate_valid || str_gate_valid), .b_rd_ready(gate_b_ready), .b_rd_access(load_gate_valid ? load_gate_access : str_rd_access),
+        .b_rd_mark({load_gate_valid, str_rd_mark}), .m_b_valid(gate_back), .m_b_mark({gate_back_load, gate_back_mark}), .m_rd_data(gate_rd_data),
         .a_wr_valid(cmp_gate_wr_valid), .a_wr_access(cmp_gate_wr_access), .a_wr_enable({LANES{1'b1}}), .a_wr_data(cmp_gate_wr_data),
-        .b_wr_valid(load_wr_select[2]), .b_wr_ready(load_wr_ready[2]), .b_wr_access(load_wr_access), .b_wr_data(load_wr_bits),
+        .b_wr_valid(load_wr_valid[2]), .b_wr_ready(load_wr_ready[2]), .b_wr_access(load_wr_gate_access), .b_wr_data(load_wr_gate),
         .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr[$clog2(GATE_DEPTH)-1:0])
     );
 
     // ---- Store
     gc_store_unit #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W)) u_store (
         .clk(clk), .rst(rst || core_rst), .start(starts[STORE]), .s_instruction(instruction[STORE*1024 +: 1024]), .cfg_base(base), .m_done(done[STORE]), .m_bad(mismatch[2]),
-        .m_rd_valid(str_rd_valid), .m_rd_ready(str_rd_buffer ? str_rd_ready[1] : str_rd_ready[0]), .m_hold(str_hold), .m_rd_buffer(str_rd_buffer), .m_rd_access(str_rd_access), .m_rd_mark(str_rd_mark),
+        .m_rd_valid(str_rd_valid), .m_rd_ready(str_rd_buffer[1] ? gate_b_ready && !load_gate_valid : str_rd_buffer[0] ? str_rd_ready[1] : str_rd_ready[0]), .m_hold(str_hold), .m_rd_buffer(str_rd_buffer), .m_rd_access(str_rd_access), .m_rd_mark(str_rd_mark),
+        .s_gate_valid(gate_back && !gate_back_load), .s_gate_mark(gate_back_mark), .s_gate_data(gate_rd_data),
         .s_rd_valid(|str_rd_back), .s_rd_mark(str_rd_back[1] ? str_rd_back_mark[1] : str_rd_back_mark[0]), .s_rd_data(str_rd_back[1] ? rd_data[1] : rd_data[0]),
         .m_wreq_valid(wreq_valid[0]), .m_wreq_ready(wreq_ready[0]), .m_wreq_addr(wreq_addr[0 +: ADDR_W]), .m_wreq_len(wreq_len[0 +: 8]),
         .m_wdat_valid(wdat_valid[0]), .m_wdat_ready(wdat_ready[0]), .m_wdat_data(wdat_data[0 +: MEM_W]), .m_wdat_strb(wdat_strb[0 +: MEM_W/8]),
@@ -285,7 +293,7 @@ end else begin : g_engine     // the rest of the file: nothing is elaborated wit
 
     assign sts_tag = {instruction[4*1024+21 +: 11], instruction[3*1024+21 +: 11], instruction[2*1024+21 +: 11], instruction[1*1024+21 +: 11], instruction[21 +: 11]};
 
-    wire _unused = &{1'b0, sts_unused, load_wr_select[3], grad_addr, upd_grad_addr};
+    wire _unused = &{1'b0, sts_unused, grad_addr, upd_grad_addr};
 end endgenerate
 endmodule
 

@@ -14,8 +14,8 @@ SIZE = 1 << 20
 
 
 class Program:
-    """Instructions and the DRAM they work on. Instructions of an engine that follow each other have no tokens between
-    them; where the engine changes, the next one waits."""
+    """Instructions and the DRAM they work on. Neighbours with the same `tag` have no tokens between them, with tag 0
+    only those of one engine; elsewhere all that follows waits."""
 
     def __init__(self, config):
         self.config, self.image, self.at = config, np.zeros(SIZE, np.uint8), 0
@@ -74,10 +74,19 @@ class Program:
     def ordered(self) -> list:
         """The instructions with their tokens, and END."""
         result = [isa.Instruction(instr.opcode, dict(instr.fields)) for instr in self.instructions]
+        groups = [result[:1]]
         for before, after in zip(result, result[1:]):
-            if before.opcode != after.opcode:
-                before["signal"] = 1 << isa.ENGINE[after.opcode]
-                after["wait"] = 1 << (0, 1, 3, 4, 5)[isa.ENGINE[before.opcode]]
+            if before["tag"] == after["tag"] and (before.opcode == after.opcode or before["tag"]):
+                groups[-1].append(after)
+            else:
+                groups.append([after])
+        for before, after in zip(groups, groups[1:]):
+            givers = {instr.opcode: instr for instr in before}.values()
+            takers = {instr.opcode: instr for instr in reversed(after)}.values()
+            for giver in givers:
+                for taker in takers:
+                    giver["signal"] |= 1 << isa.ENGINE[taker.opcode]
+                    taker["wait"] |= 1 << (0, 1, 3, 4, 5)[isa.ENGINE[giver.opcode]]
         return [*result, isa.instruction(Opcode.END)]
 
     def run(self, backend):
@@ -217,7 +226,8 @@ def reductions(config, rng, parts: int, count: int = 2, split: bool = False, alo
 
 def gates(config, rng) -> Program:
     """A ReLU layer of one weight per channel, the gates kept in FP, derived from the stored activation, and both
-    brought to DRAM and back as bits. In the end the gates that came back scale a map."""
+    brought to DRAM and back as bits. The gates that came back scale a map. In the end LOAD, STORE and the drain read
+    gates at once."""
     program, fold = Program(config), int(rng.integers(config.log_grid + 1))
     py, limit, cols = 1 << fold, 1 << config.data_width - 2, config.cols
     channels = int(rng.integers(1, min(6, cols + 1)))
@@ -233,8 +243,14 @@ def gates(config, rng) -> Program:
     base, gate = (int(rng.integers(size)) for size in (config.act_depth, config.gate_depth))
     window = dict(height=height, width=width, n_valid=images)
 
-    def load(address, buffer, packed=False, **fields):
-        program.add(Opcode.LOAD, buffer=buffer, base=base, **program.transfer(address, n, fold, packed), **fields)
+    def load(address, buffer, packed=False, move=0, **fields):
+        program.add(
+            Opcode.LOAD,
+            buffer=buffer,
+            base=base + move & 0xFFFF,
+            **program.transfer(address, n, fold, packed),
+            **fields,
+        )
 
     def store(buffer, wanted, packed=False, **fields):
         data = np.packbits(wanted.astype(bool), bitorder="little") if packed else to_bytes(wanted, config.word_bytes)
@@ -247,15 +263,15 @@ def gates(config, rng) -> Program:
 
     load(program.words(maps), 0)
     program.rows(np.eye(cols, dtype=np.int64)[:channels], 0, channels)
-    program.add(
-        Opcode.COMPUTE,
-        mode=FP, dst_buf=1, relu=1, gate_write=1, fold=fold, row_fold=fold, dst_fold=fold, gate_fold=fold,
+    layer = dict(
+        dst_buf=1, fold=fold, row_fold=fold, dst_fold=fold, gate_fold=fold,
         n_g=1, n_by=n[1], n_bx=n[2], n_ky=1, n_kx=1, n_c=channels, n_last=channels, n_valid=images, wgt_stride_cg=cols,
-        row_base=base, dst_base=base, gate_base=gate, gate_stride_y=n[2] * n[3], gate_stride_x=n[3],
+        dst_base=base, gate_stride_y=n[2] * n[3], gate_stride_x=n[3],
         **{f"{name}_{key}": value for name in ("row", "dst") for key, value in
            (("height", height), ("width", width), ("stride_y", n[2] * n[3]), ("stride_x", n[3]))},
         height=height, width=width,
     )  # fmt: skip
+    program.add(Opcode.COMPUTE, **layer, mode=FP, relu=1, gate_write=1, row_base=base, gate_base=gate)
     activation, places = np.maximum(maps, 0), [gate + k * vectors & 0xFFFFF for k in range(4)]
     stored = store(1, activation, base=base)
     load(stored, 0, derive=1, gate_base=places[1])
@@ -267,4 +283,12 @@ def gates(config, rng) -> Program:
         store(GATE_BUFFER, activation > 0, True, gate_base=place)
         load(program.words(other), 0, scale=1, gate_base=place)
         store(0, np.where(activation > 0, other, 0), base=base)
+    address, scaled = program.words(other), np.where(activation > 0, other, 0)
+    load(address, 0)
+    for _ in range(3):
+        load(address, 0, move=vectors, scale=1, gate_base=places[2], tag=1)
+        store(GATE_BUFFER, activation > 0, True, gate_base=places[3], tag=1)
+        program.add(Opcode.COMPUTE, **layer, mode=BP, scale=1, row_base=base, gate_base=places[1], tag=1)
+    store(1, scaled, base=base)
+    store(0, scaled, base=base + vectors & 0xFFFF)
     return program

@@ -12,7 +12,8 @@ module gc_shared_buffer #(
     parameter ADDR_W    = 16,   // bits of addr that the users fill, 16 or 20
     parameter COLS      = 16,
     parameter COLS_LOG  = 4,
-    parameter ACCESS_W  = 142
+    parameter ACCESS_W  = 142,
+    parameter MARK_W    = 1
 ) (
     input  wire                    clk,
     input  wire                    rst,
@@ -25,9 +26,9 @@ module gc_shared_buffer #(
     input  wire                    b_rd_valid,
     output wire                    b_rd_ready,
     input  wire [ACCESS_W-1:0]     b_rd_access,
-    input  wire                    b_rd_mark,    // travels with the vector
+    input  wire [MARK_W-1:0]       b_rd_mark,    // travels with the vector
     output wire                    m_b_valid,
-    output wire                    m_b_mark,
+    output wire [MARK_W-1:0]       m_b_mark,
     output wire [GRID*GRID*DW-1:0] m_rd_data,
     input  wire                    a_wr_valid,
     input  wire [ACCESS_W-1:0]     a_wr_access,
@@ -71,14 +72,14 @@ module gc_shared_buffer #(
     wire [19:0]         wr_stride_x = {4'd0, wr[92 +: 16]};
     wire                rd_valid;
     wire                rd_user;
-    wire                rd_mark;
+    wire [MARK_W-1:0]   rd_mark;
 
     assign b_rd_ready = !a_rd_valid;
     assign b_wr_ready = !a_wr_valid;
     assign m_b_valid  = rd_valid && rd_user;
     assign m_b_mark   = rd_mark;
 
-    gc_operand_buffer #(.GRID(GRID), .DW(DW), .DEPTH(DEPTH), .USER_W(2), .CHANNEL_R(COLS/GRID)) u_buffer (
+    gc_operand_buffer #(.GRID(GRID), .DW(DW), .DEPTH(DEPTH), .USER_W(MARK_W+1), .CHANNEL_R(COLS/GRID)) u_buffer (
         .clk(clk), .rst(rst),
         .s_wr_valid(a_wr_valid || b_wr_valid || scrub_q),
         .s_wr_addr(wr[0 +: AW]), .s_wr_y0(wr[20 +: 12]), .s_wr_x0(wr[32 +: 12]), .s_wr_dy(wr[44 +: 8]), .s_wr_dx(wr[52 +: 8]),

@@ -2,7 +2,8 @@
 // Turns a COMPUTE instruction into one array step per cycle: the accesses of the row and column operands, the weight row and
 // the pass marks (doc/instructions.md, "COMPUTE"). `start` begins an instruction that stays on s_instruction until m_done, the cycle of
 // its last step. The last step of a pass waits (sts_pad) until the columns of the pass before are out, also across
-// instructions. Outputs are registered; there is no back-pressure.
+// instructions. Sums that the instruction before has kept are not cleared by one that takes them; s_clear, between two programs,
+// forgets them. Outputs are registered; there is no back-pressure.
 `default_nettype none
 
 module gc_compute_issue #(
@@ -14,6 +15,7 @@ module gc_compute_issue #(
     input  wire                clk,
     input  wire                rst,
     input  wire                start,
+    input  wire                s_clear,      // a program begins: no sums are kept
     input  wire                s_hold,       // no step in this cycle
     input  wire [1023:0]       s_instruction,
     output wire                m_done,
@@ -57,6 +59,8 @@ module gc_compute_issue #(
     wire       wu        = h[2][1:0] == 2'd2;
     wire       backward  = h[2][1:0] == 2'd1;
     wire       split     = h[2][14];
+    wire       keep_in   = h[4][12];
+    wire       keep_out  = h[4][13];
     wire       bias_step = h[2][4] && !wu && !backward;
     wire [1:0] fold_a    = h[3][1:0];
     wire [1:0] row_fold  = h[3][3:2];
@@ -75,6 +79,7 @@ module gc_compute_issue #(
 
     reg run_q;
     reg bias_q;
+    reg kept_q;                 // the instruction before has left its sums in the array
     reg [COLS_LOG:0] owed_q;    // cycles until the columns of the pass before are out, less one
     reg              owes_q;    // it is not zero
 
@@ -106,9 +111,9 @@ module gc_compute_issue #(
     wire [15:0] g    = wu ? index[3*16 +: 16] : index[0 +: 16];
     wire [15:0] c    = index[6*16 +: 16];
 
-    // Passes.
+    // Passes. One that keeps its sums counts as a column that nobody writes.
     wire              g_last    = g_mv[2];
-    wire [COLS_LOG:0] columns   = g_last ? last_columns : ALL_COLUMNS;
+    wire [COLS_LOG:0] columns   = keep_out ? ONE : g_last ? last_columns : ALL_COLUMNS;
     wire              sum       = wu && h[2][4] && (&at_first[3:1]);
     wire [COLS_LOG:0] owed      = sum ? ALL_COLUMNS : columns - ONE;
     assign m_pass         = emit && pass_last;
@@ -118,6 +123,8 @@ module gc_compute_issue #(
     always @(posedge clk) begin
         if (start)       run_q <= 1'b1;
         else if (m_done) run_q <= 1'b0;
+        if (s_clear)     kept_q <= 1'b0;
+        else if (m_done) kept_q <= keep_out;
         if (start)     bias_q <= 1'b0;
         else if (emit) bias_q <= inner_last && bias_step && !bias_q;
         if (m_pass) begin
@@ -130,6 +137,7 @@ module gc_compute_issue #(
         if (rst) begin
             run_q  <= 1'b0;
             bias_q <= 1'b0;
+            kept_q <= 1'b0;
             owes_q <= 1'b0;
         end
     end
@@ -188,8 +196,8 @@ module gc_compute_issue #(
         m_wgt_addr     <= bias_q ? h[38] + g : wgt_addr;
         m_wgt_rot      <= bias_q ? {COLS_LOG{1'b0}} : c[COLS_LOG-1:0];
         m_wgt_ramp     <= backward;
-        m_first        <= pass_first;
-        m_last         <= pass_last;
+        m_first        <= pass_first && !(keep_in && kept_q);
+        m_last         <= pass_last && !keep_out;
         m_columns      <= columns;
         m_sum          <= sum;
         m_bias         <= bias_q;

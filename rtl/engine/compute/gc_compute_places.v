@@ -2,7 +2,8 @@
 // Says where each drained column of a COMPUTE instruction goes: destination and gate accesses (FP, BP) or gradient row (WU).
 // An instruction is pushed when it is issued; each of its passes then arrives as one pulse of s_pass with the number of its
 // columns, and gives one registered word per column, column j in the j+1st cycle after the pulse (the sum column as j = COLS). Passes
-// come in order and no closer than their columns. No back-pressure.
+// come in order and no closer than their columns. The pass of an instruction that keeps its sums counts as one column and gives no word, only
+// m_final. No back-pressure.
 `default_nettype none
 
 module gc_compute_places #(
@@ -19,7 +20,7 @@ module gc_compute_places #(
     input  wire [COLS_LOG:0]   s_columns,
     input  wire                s_sum,
     output reg                 m_valid,
-    output reg                 m_final,        // last word of its instruction
+    output reg                 m_final,        // last word of its instruction, or its end without a word
     output reg                 m_wu,
     output reg  [15:0]         m_grad_addr,
     output reg  [ACCESS_W-1:0] m_dst,
@@ -48,6 +49,7 @@ module gc_compute_places #(
     endgenerate
     wire       wu        = h[2][1:0] == 2'd2;
     wire       pool      = h[2][6];
+    wire       keep_out  = h[4][13];
     wire [1:0] fold_a    = h[3][1:0];
     wire [1:0] dst_fold  = h[3][7:6];
     wire [1:0] gate_fold = h[3][9:8];
@@ -63,7 +65,7 @@ module gc_compute_places #(
     reg [COLS_LOG:0] columns_q;
     reg              sum_q;
     wire             is_sum   = j_q == SUM_INDEX;
-    wire             valid    = run_q && (is_sum || j_q < columns_q);
+    wire             valid    = run_q && !keep_out && (is_sum || j_q < columns_q);
     wire             pass_end = run_q && (sum_q ? is_sum : j_q + ONE == columns_q);
 
     always @(posedge clk) begin

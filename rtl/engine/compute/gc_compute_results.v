@@ -2,7 +2,7 @@
 // Everything behind the array: takes drained columns and the places that gc_compute_places found for them, and writes
 // activations, deltas and gates to the buffers (FP, BP, through the drain) or sums to the gradient buffer (WU). s_acc belongs to the word
 // that entered RANDOM - JOIN cycles earlier; gc_group_sum takes JOIN cycles. Gate vectors are asked for here and come back GATE_READ cycles later. Fixed latency, no back-pressure.
-// m_written pulses with the instruction's signal field in time for whoever it lets go; the loss is complete 4 cycles later.
+// m_written pulses for each s_final, which needs no word, with the instruction's signal field in time for whoever it lets go; the loss is complete 4 cycles later.
 `default_nettype none
 
 module gc_compute_results #(
@@ -154,7 +154,7 @@ module gc_compute_results #(
 
     // Whoever waits for the token finds the last word written, in the operand buffers and in the gradient buffer.
     wire settled;
-    gc_delay_line #(.W(1), .CYCLES(SETTLE)) u_settled (.clk(clk), .clear(rst), .s_data(at_valid && at_final), .m_data(settled));
+    gc_delay_line #(.W(1), .CYCLES(SETTLE)) u_settled (.clk(clk), .clear(rst), .s_data(at_final), .m_data(settled));
     gc_delay_line #(.W(5), .CYCLES(SETTLE)) u_signal (.clk(clk), .clear(1'b0), .s_data(at_config[14:10]), .m_data(m_written_signal));
     assign m_written = settled;
 

@@ -62,7 +62,7 @@ module gc_compute_unit #(
     output wire [15:0]                m_grad_addr,
     output wire [GRID*GRID*ACC_W-1:0] m_grad_acc,
     // status
-    input  wire                       clear_loss,
+    input  wire                       s_clear,     // a program begins: no loss, no kept sums
     output wire [63:0]                sts_loss,
     output wire [1:0]                 sts_saturated,
     output wire                       sts_step,
@@ -90,7 +90,7 @@ module gc_compute_unit #(
     wire                issue_sum;
 
     gc_compute_issue #(.COLS(COLS), .COLS_LOG(COLS_LOG), .GROUPS(GROUPS), .ACCESS_W(ACCESS_W)) u_issue (
-        .clk(clk), .rst(rst), .start(start), .s_hold(s_hold), .s_instruction(s_instruction), .m_done(m_done),
+        .clk(clk), .rst(rst), .start(start), .s_clear(s_clear), .s_hold(s_hold), .s_instruction(s_instruction), .m_done(m_done),
         .m_valid(issue_valid), .m_channel(m_rd_channel), .m_split(m_rd_split), .m_row_buf(m_rd_row_buf), .m_row(m_rd_row), .m_col(m_rd_col),
         .m_step(m_rd_step), .m_row_channels(m_rd_row_channels), .m_col_channels(m_rd_col_channels),
         .m_wgt_addr(m_wgt_addr), .m_wgt_rot(m_wgt_rot), .m_wgt_ramp(m_wgt_ramp),
@@ -183,7 +183,7 @@ module gc_compute_unit #(
         .m_gate_wr_valid(m_gate_wr_valid), .m_gate_wr_access(m_gate_wr_access), .m_gate_wr_data(m_gate_wr_data),
         .m_dst_valid(m_dst_valid), .m_dst_buf(m_dst_buf), .m_dst_access(m_dst_access), .m_dst_enable(m_dst_enable), .m_dst_data(m_dst_data),
         .m_grad_valid(m_grad_valid), .m_grad_first(m_grad_first), .m_grad_addr(m_grad_addr),
-        .m_written(m_written), .m_written_signal(m_written_signal), .clear_loss(clear_loss), .sts_loss(sts_loss), .sts_saturated(sts_saturated)
+        .m_written(m_written), .m_written_signal(m_written_signal), .clear_loss(s_clear), .sts_loss(sts_loss), .sts_saturated(sts_saturated)
     );
 
     wire _unused = &{1'b0, array_m_valid_unused, array_m_index_unused, array_m_last_unused};

@@ -147,7 +147,7 @@ module gc_control #(
 
     wire [2:0]    fetch_unused;
     gc_word_reader #(.LANES(64), .DW(16), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_fetch (
-        .clk(clk), .rst(core_reset), .start(begins), .s_instruction(transfer), .cfg_addr(prog_addr), .cfg_base({(4*ADDR_W){1'b0}}),
+        .clk(clk), .rst(core_reset), .start(begins), .s_instruction(transfer), .cfg_packed(1'b0), .cfg_addr(prog_addr), .cfg_base({(4*ADDR_W){1'b0}}),
         .m_rreq_valid(m_rreq_valid), .m_rreq_ready(m_rreq_ready), .m_rreq_addr(m_rreq_addr), .m_rreq_len(m_rreq_len),
         .s_rdat_valid(s_rdat_valid), .s_rdat_data(s_rdat_data), .s_rdat_last(s_rdat_last),
         .m_valid(word_valid), .m_ready(word_ready), .m_data(word_data),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executes STORE: vectors of an operand buffer to DRAM in storage order (doc/instructions.md). Asks for one vector per
+// Executes STORE: vectors of an operand buffer, or of the gate buffer as bits, to DRAM in storage order (doc/instructions.md). Asks for one vector per
 // cycle whenever m_rd_ready grants the buffer's read port and room is reserved; vectors come back in order after any time, each
 // with its m_rd_mark. Words outside the map and of images that only pad the last group are zero.
 // s_instruction is stable from `start` to m_done, which comes when the memory has confirmed the last burst. m_bad pulses a cycle after it
@@ -20,16 +20,19 @@ module gc_store_unit #(
     input  wire [4*ADDR_W-1:0]     cfg_base,
     output wire                    m_done,
     output reg                     m_bad,
-    // operand buffers, read side
+    // operand buffers and gate buffer, read side
     output wire                    m_rd_valid,
     input  wire                    m_rd_ready,
     output wire                    m_hold,      // urgent: the array is to leave the read port alone
-    output wire                    m_rd_buffer,
+    output wire [1:0]              m_rd_buffer, // 2: gate buffer
     output wire [ACCESS_W-1:0]     m_rd_access,
     output wire                    m_rd_mark,   // of the last image group
     input  wire                    s_rd_valid,
     input  wire                    s_rd_mark,
     input  wire [GRID*GRID*DW-1:0] s_rd_data,
+    input  wire                    s_gate_valid,
+    input  wire                    s_gate_mark,
+    input  wire [GRID*GRID-1:0]    s_gate_data,
     // memory, write side
     output wire                    m_wreq_valid,
     input  wire                    m_wreq_ready,
@@ -53,6 +56,8 @@ module gc_store_unit #(
     wire [11:0] walk_x0;
     wire [15:0] walk_chan;
     wire [1:0]  fold = s_instruction[2*16+4 +: 2];
+    wire        gates = s_instruction[2*16+1];
+    wire        mark  = gates ? s_gate_mark : s_rd_mark;
     reg  [4:0]  credit_q;
 
     wire                word_valid;
@@ -65,7 +70,7 @@ module gc_store_unit #(
         .clk(clk), .rst(rst), .start(start), .cfg_upsample(1'b0), .cfg_fold(fold),
         .cfg_n_b(s_instruction[14*16 +: 16]), .cfg_n_y(s_instruction[15*16 +: 16]),
         .cfg_n_x(s_instruction[16*16 +: 16]), .cfg_n_c(s_instruction[17*16 +: 16]),
-        .cfg_base({4'd0, s_instruction[18*16 +: 16]}), .cfg_stride_b(s_instruction[19*16 +: 16]),
+        .cfg_base(gates ? s_instruction[27*16 +: 20] : {4'd0, s_instruction[18*16 +: 16]}), .cfg_stride_b(s_instruction[19*16 +: 16]),
         .cfg_stride_y(s_instruction[20*16 +: 16]), .cfg_stride_x(s_instruction[21*16 +: 16]),
         .cfg_stride_qy(16'd0), .cfg_stride_qx(16'd0),
         .m_valid(walk_valid), .m_ready(m_rd_ready && |credit_q),
@@ -76,8 +81,8 @@ module gc_store_unit #(
         .s_height(s_instruction[22*16 +: 12]), .s_width(s_instruction[23*16 +: 12]), .m_access(m_rd_access)
     );
     assign m_rd_valid  = walk_valid && |credit_q;
-    assign m_rd_buffer = s_instruction[2*16];
-    assign m_hold      = m_rd_valid && !m_rd_ready && s_instruction[2*16+10];
+    assign m_rd_buffer = s_instruction[2*16 +: 2];
+    assign m_hold      = m_rd_valid && !m_rd_ready && s_instruction[2*16+10] && !gates;
 
     // The buffer masks the lanes outside the map. Those of images are no product of rows and columns.
     wire [LANES-1:0] inside_unused;
@@ -93,7 +98,8 @@ module gc_store_unit #(
     genvar l;
     generate
         for (l = 0; l < LANES; l = l + 1) begin : g_lane
-            assign kept[l*DW +: DW] = s_rd_data[l*DW +: DW] & {DW{image_q[l] || !s_rd_mark}};
+            wire lowest = gates ? s_gate_data[l] : s_rd_data[l*DW];
+            assign kept[l*DW +: DW] = {s_rd_data[l*DW+1 +: DW-1], lowest} & {DW{image_q[l] || !mark}};
         end
     endgenerate
 
@@ -115,12 +121,12 @@ module gc_store_unit #(
     wire [4:0] words_sts_level_unused;
     gc_stream_fifo #(.WIDTH(LANES*DW), .DEPTH(CREDIT)) u_words (
         .clk(clk), .rst(rst),
-        .s_valid(s_rd_valid), .s_ready(words_s_ready_unused), .s_data(kept),
+        .s_valid(s_rd_valid || s_gate_valid), .s_ready(words_s_ready_unused), .s_data(kept),
         .m_valid(word_valid), .m_ready(word_ready), .m_data(word_data), .sts_level(words_sts_level_unused)
     );
 
-    gc_word_writer #(.LANES(LANES), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_writer (
-        .clk(clk), .rst(rst), .start(start), .s_instruction(s_instruction),
+    gc_word_writer #(.LANES(LANES), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .PACKED(1)) u_writer (
+        .clk(clk), .rst(rst), .start(start), .s_instruction(s_instruction), .cfg_packed(gates),
         .cfg_addr(s_instruction[3*16 +: 48]), .cfg_base(cfg_base),
         .s_valid(word_valid), .s_ready(word_ready), .s_data(word_data), .m_done(m_done),
         .m_last(last_word), .sts_open(word_open), .sts_bad(writer_bad),

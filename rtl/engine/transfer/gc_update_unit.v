@@ -102,7 +102,7 @@ module gc_update_unit #(
     generate
         for (s = 0; s < 2; s = s + 1) begin : g_stream
             gc_word_reader #(.LANES(COLS), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .BEATS(64)) u_reader (
-                .clk(clk), .rst(rst), .start(start && (s == 0 ? !resident : momentum)), .s_instruction(contiguous),
+                .clk(clk), .rst(rst), .start(start && (s == 0 ? !resident : momentum)), .s_instruction(contiguous), .cfg_packed(1'b0),
                 .cfg_addr(addr[s*48 +: 48]), .cfg_base(cfg_base),
                 .m_rreq_valid(m_rreq_valid[s]), .m_rreq_ready(m_rreq_ready[s]),
                 .m_rreq_addr(m_rreq_addr[s*ADDR_W +: ADDR_W]), .m_rreq_len(m_rreq_len[s*8 +: 8]),
@@ -111,7 +111,7 @@ module gc_update_unit #(
                 .m_last(reader_m_last_unused[s]), .sts_open(reader_sts_open_unused[s]), .sts_bad(reader_bad[s])
             );
             gc_word_writer #(.LANES(COLS), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_writer (
-                .clk(clk), .rst(rst), .start(start && (s == 0 || momentum)), .s_instruction(contiguous),
+                .clk(clk), .rst(rst), .start(start && (s == 0 || momentum)), .s_instruction(contiguous), .cfg_packed(1'b0),
                 .cfg_addr(addr[s*48 +: 48]), .cfg_base(cfg_base),
                 .s_valid(out_take && (s == 0 || momentum)), .s_ready(out_ready[s]),
                 .s_data(out_data[s*COLS*DW +: COLS*DW]), .m_done(writer_done[s]),

@@ -61,7 +61,7 @@ module gc_weight_unit #(
     reg  [15:0] row_q;
 
     gc_word_reader #(.LANES(COLS), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_reader (
-        .clk(clk), .rst(rst), .start(start), .s_instruction(s_instruction),
+        .clk(clk), .rst(rst), .start(start), .s_instruction(s_instruction), .cfg_packed(1'b0),
         .cfg_addr(s_instruction[3*16 +: 48]), .cfg_base(cfg_base),
         .m_rreq_valid(m_rreq_valid), .m_rreq_ready(m_rreq_ready), .m_rreq_addr(m_rreq_addr), .m_rreq_len(m_rreq_len),
         .s_rdat_valid(s_rdat_valid), .s_rdat_data(s_rdat_data), .s_rdat_last(s_rdat_last),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes words of LANES data words to the DRAM side of an instruction (doc/instructions.md): sign-extends them to memory words, packs them
-// into beats or takes them apart, and writes a strided descriptor. A word per cycle where the port takes it. `start` begins a
+// into beats or takes them apart, and writes a strided descriptor. With PACKED and cfg_packed a word is LANES bits in memory, bit 0 of each lane. A word per cycle where the port takes it. `start` begins a
 // transfer with a stable instruction; m_done pulses when the memory has confirmed the last burst. sts_bad when the words do not just
 // fill the beats: they end before the last burst, or are left over at m_done.
 `default_nettype none
@@ -9,12 +9,14 @@ module gc_word_writer #(
     parameter LANES  = 64,
     parameter DW     = 16,
     parameter MEM_W  = 512,
-    parameter ADDR_W = 48
+    parameter ADDR_W = 48,
+    parameter PACKED = 0      // 1: cfg_packed counts
 ) (
     input  wire                clk,
     input  wire                rst,
     input  wire                start,
     input  wire [1023:0]       s_instruction,
+    input  wire                cfg_packed,   // stable from start to m_done
     input  wire [47:0]         cfg_addr,
     input  wire [4*ADDR_W-1:0] cfg_base,
     input  wire                s_valid,
@@ -55,6 +57,11 @@ module gc_word_writer #(
     );
     assign sts_bad = (m_done && (sts_open || beat_valid || !empty)) || (starved && !sts_open && !beat_valid);
 
+    // Beats of words, and with PACKED beats of bits beside them.
+    wire             bits = cfg_packed && PACKED != 0;
+    wire             word_ready;
+    wire             full_valid;
+    wire [MEM_W-1:0] full_data;
     genvar i;
     generate
         for (i = 0; i < LANES; i = i + 1) begin : g_lane
@@ -67,17 +74,40 @@ module gc_word_writer #(
         end
         if (WORD_W >= MEM_W) begin : g_wide
             gc_stream_downsize #(.WIDTH(MEM_W), .RATIO(WORD_W/MEM_W)) u_unpack (
-                .clk(clk), .rst(rst), .s_valid(s_valid), .s_ready(s_ready), .s_data(word),
-                .m_valid(beat_valid), .m_ready(beat_ready), .m_flush(1'b0), .m_data(beat_data)
+                .clk(clk), .rst(rst), .s_valid(s_valid && !bits), .s_ready(word_ready), .s_data(word),
+                .m_valid(full_valid), .m_ready(beat_ready), .m_flush(1'b0), .m_data(full_data)
             );
         end else begin : g_narrow
             wire pack_m_last_unused;
             wire [$clog2(MEM_W/WORD_W):0] pack_m_words_unused;
             gc_stream_upsize #(.WIDTH(WORD_W), .RATIO(MEM_W/WORD_W)) u_pack (
-                .clk(clk), .rst(rst), .s_valid(s_valid), .s_ready(s_ready), .s_last(m_last), .s_data(word),
-                .m_valid(beat_valid), .m_ready(beat_ready), .m_last(pack_m_last_unused), .m_words(pack_m_words_unused), .m_data(beat_data)
+                .clk(clk), .rst(rst), .s_valid(s_valid && !bits), .s_ready(word_ready), .s_last(m_last), .s_data(word),
+                .m_valid(full_valid), .m_ready(beat_ready), .m_last(pack_m_last_unused), .m_words(pack_m_words_unused), .m_data(full_data)
             );
             wire _unused = &{1'b0, pack_m_last_unused, pack_m_words_unused};
+        end
+        if (PACKED != 0) begin : g_bits
+            wire [LANES-1:0] lane;
+            wire             bits_ready;
+            wire             bits_valid;
+            wire [MEM_W-1:0] bits_data;
+            wire             bits_m_last_unused;
+            wire [$clog2(MEM_W/LANES):0] bits_m_words_unused;
+            for (i = 0; i < LANES; i = i + 1) begin : g_bit
+                assign lane[i] = s_data[i*DW];
+            end
+            gc_stream_upsize #(.WIDTH(LANES), .RATIO(MEM_W/LANES)) u_bits (
+                .clk(clk), .rst(rst), .s_valid(s_valid && bits), .s_ready(bits_ready), .s_last(m_last), .s_data(lane),
+                .m_valid(bits_valid), .m_ready(beat_ready), .m_last(bits_m_last_unused), .m_words(bits_m_words_unused), .m_data(bits_data)
+            );
+            assign s_ready    = bits ? bits_ready : word_ready;
+            assign beat_valid = full_valid || bits_valid;
+            assign beat_data  = bits ? bits_data : full_data;
+            wire _unused = &{1'b0, bits_m_last_unused, bits_m_words_unused};
+        end else begin : g_words
+            assign s_ready    = word_ready;
+            assign beat_valid = full_valid;
+            assign beat_data  = full_data;
         end
     endgenerate
 
