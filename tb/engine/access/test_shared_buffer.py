@@ -35,7 +35,7 @@ class Buffer:
     async def cycle(self, a_rd=None, b_rd=None, a_wr=None, b_wr=None, scrub=None):
         """Addresses; writes get a random vector. Vectors of an address are all of one channel, so that they have one
         place."""
-        dut, mark = self.dut, random.getrandbits(1)
+        dut, mark = self.dut, random.getrandbits(parameter("MARK_W"))
         vectors = self.vector(), self.vector()
         for name, addr in (("a_rd", a_rd), ("b_rd", b_rd), ("a_wr", a_wr), ("b_wr", b_wr)):
             getattr(dut, f"{name}_valid").value = int(addr is not None)
@@ -121,8 +121,8 @@ async def a_scrub_makes_all_words_of_an_address_zero(dut):
         await buffer.cycle()
 
 
-@pytest.mark.parametrize("grid, cols, width", [(4, 4, 16), (4, 8, 1), (8, 16, 8)])
-def test_shared_buffer(grid, cols, width):
+@pytest.mark.parametrize("grid, cols, width, mark", [(4, 4, 16, 1), (4, 8, 1, 2), (8, 16, 8, 1)])
+def test_shared_buffer(grid, cols, width, mark):
     run(
         "engine",
         "gc_shared_buffer",
@@ -133,6 +133,7 @@ def test_shared_buffer(grid, cols, width):
             "COLS": cols,
             "COLS_LOG": cols.bit_length() - 1,
             "ADDR_W": 20 if width == 1 else 16,
+            "MARK_W": mark,
         },
     )
 

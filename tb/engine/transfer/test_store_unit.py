@@ -27,7 +27,7 @@ class Buffer:
 
     def __init__(self, dut, stall):
         self.dut, self.stall, self.grid, self.width = dut, stall, parameter("GRID"), parameter("DW")
-        self.vectors = []
+        self.vectors, self.places = [], []
         cocotb.start_soon(self._run())
 
     def _masked(self, access, vector):
@@ -47,15 +47,22 @@ class Buffer:
                 if answer
                 else (random.getrandbits(1), random.getrandbits(self.grid**2 * self.width))
             )
-            dut.m_rd_ready.value, dut.s_rd_valid.value, dut.s_rd_mark.value, dut.s_rd_data.value = (
-                int(ready),
-                int(answer),
-                mark,
-                data,
-            )
+            gates = int(dut.s_instruction.value) >> 33 & 1
+            other = random.getrandbits(self.grid**2 * self.width)
+            dut.m_rd_ready.value = int(ready)
+            dut.s_rd_valid.value, dut.s_gate_valid.value = (int(answer and gates == n) for n in (0, 1))
+            dut.s_rd_mark.value, dut.s_gate_mark.value = (mark if gates == n else random.getrandbits(1) for n in (0, 1))
+            dut.s_rd_data.value = other if gates else data
+            lanes = unpack(data, self.width, self.grid**2) if answer else [random.getrandbits(1)] * self.grid**2
+            dut.s_gate_data.value = pack([lane & 1 for lane in lanes], 1)
             await ReadOnly()
             if ready and not dut.rst.value and dut.m_rd_valid.value:
-                vector = np.array([random.choice([1, random.getrandbits(self.width) | 1]) for _ in range(self.grid**2)])
+                assert int(dut.m_rd_buffer.value) == int(dut.s_instruction.value) >> 32 & 3
+                place = int(dut.m_rd_access.value) & 0xFFFFF
+                assert place == self.places.pop(0)
+                odd = 1 if not gates else 0  # a word that is not masked is seen
+                vector = [random.choice([1, random.getrandbits(self.width) | odd]) for _ in range(self.grid**2)]
+                vector = np.array(vector)
                 self.vectors.append(vector)
                 masked = self._masked(int(dut.m_rd_access.value), vector)
                 queue.append((now + 7 + random.randint(0, 3), int(dut.m_rd_mark.value), pack(masked, self.width)))
@@ -68,9 +75,15 @@ def random_store(beat, size):
     grid = parameter("GRID")
     fold = random.randint(0, grid.bit_length() - 1)
     n = {name: random.randint(1, most) for name, most in (("n_b", 3), ("n_y", 3), ("n_x", 2), ("n_c", 3))}
-    words = int(np.prod(list(n.values())))
+    words, buffer = int(np.prod(list(n.values()))), random.randrange(3)
+    if buffer == 2:
+        size = grid * grid // 8
     return instruction(
         Opcode.STORE,
+        buffer=buffer,
+        packed=buffer // 2,
+        gate_base=random.getrandbits(20),
+        urgent=random.getrandbits(1),
         addr=ADDRESS,
         run_beats=-(-words * size // beat),
         n1=1,
@@ -100,7 +113,7 @@ def expected(instr, vectors):
             (bx << fold) + col % (1 << fold) < instr["width"]
         )
         image = b < instr["n_b"] - 1 or lane_images(grid, fold, 0) < instr["n_valid"]
-        signed = vector - (vector >> width - 1 << width)
+        signed = vector & 1 if instr["packed"] else vector - (vector >> width - 1 << width)
         lanes += np.where(inside & image, signed, 0).tolist()
     return lanes
 
@@ -109,10 +122,12 @@ def expected(instr, vectors):
 @cocotb.parametrize(stall=[0.0, 0.4])
 async def words_of_the_map_arrive_and_zeros_beside_them(dut, stall):
     beat, lanes, element = parameter("MEM_W") // 8, parameter("GRID") ** 2, 1 if parameter("DW") == 8 else 2
-    await start(dut, start=0, cfg_base=0)
+    await start(dut, start=0, cfg_base=0, s_instruction=0)
     buffer, memory = Buffer(dut, stall), Memory(dut, beat, stall, latency=(1, 9))
-    for _ in range(15):
+    for _ in range(25):
         instr = random_store(beat, lanes * element)
+        first = instr["gate_base"] if instr["packed"] else instr["base"]
+        buffer.places = [first + k & 0xFFFFF for k in range(instr["n_words"])]
         buffer.vectors.clear()
         memory.data.clear()
         dut.s_instruction.value, dut.start.value = int.from_bytes(encode(instr), "little"), 1
@@ -120,12 +135,15 @@ async def words_of_the_map_arrive_and_zeros_beside_them(dut, stall):
         dut.start.value = 0
         for _ in range(5000):
             assert dut.m_bad.value == 0
+            waits = dut.m_rd_valid.value and not dut.m_rd_ready.value
+            assert dut.m_hold.value == int(waits and instr["urgent"] and not instr["packed"])
             if dut.m_done.value:
                 break
             await cycles(dut, 1)
         assert sorted(memory.data) == [ADDRESS + beat * k for k in range(instr["run_beats"])]
+        bits, signed = (1, False) if instr["packed"] else (8 * element, True)
         found = [
-            value for _, word in sorted(memory.data.items()) for value in unpack(word, 8 * element, beat // element)
+            value for _, word in sorted(memory.data.items()) for value in unpack(word, bits, 8 * beat // bits, signed)
         ]
         wanted = expected(instr, buffer.vectors)
         assert found == wanted + [0] * (len(found) - len(wanted)), instr

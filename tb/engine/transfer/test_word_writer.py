@@ -54,9 +54,11 @@ class Port:
             now += 1
 
 
-def memory_words(word):
-    """A word of LANES values as it lies in memory: each sign-extended to whole bytes."""
+def memory_words(word, packed=False):
+    """(a word of LANES values as it lies in memory, bits): each sign-extended to whole bytes, or bit 0 of each."""
     lanes, width = parameter("LANES"), parameter("DW")
+    if packed:
+        return sum((word >> width * lane & 1) << lane for lane in range(lanes)), lanes
     size, out = 8 if width == 8 else 16, 0
     for lane in range(lanes):
         value = word >> width * lane & (1 << width) - 1
@@ -65,7 +67,7 @@ def memory_words(word):
     return out, size * lanes
 
 
-async def begin(dut, words, beats):
+async def begin(dut, words, beats, packed=False):
     instruction = 1 << 8 << 16 * 2 | beats << 16 * 6 | 1 << 16 * 8 | 1 << 16 * 11 | words << 16 * 25
     dut.s_instruction.value, dut.cfg_addr.value, dut.cfg_base.value, dut.start.value = (
         instruction,
@@ -73,6 +75,7 @@ async def begin(dut, words, beats):
         base() << parameter("ADDR_W"),
         1,
     )
+    dut.cfg_packed.value = int(packed) if parameter("PACKED") else random.getrandbits(1)
     await cycles(dut, 1)
     dut.start.value = 0
 
@@ -98,9 +101,13 @@ async def wait(dut, port, what):
     raise AssertionError(f"done {port.done}, bad {port.bad}")
 
 
-def needed(words):
+def needed(words, packed=False):
     """Beats of so many words."""
-    return -(-words * memory_words(0)[1] // parameter("MEM_W"))
+    return -(-words * memory_words(0, packed)[1] // parameter("MEM_W"))
+
+
+def some_packed():
+    return bool(parameter("PACKED") and random.getrandbits(1))
 
 
 def sizes(limit=40):
@@ -112,18 +119,19 @@ def sizes(limit=40):
 async def words_fill_their_beats(dut, pauses):
     await start(dut, start=0, s_valid=0, s_wrsp_valid=0)
     port = Port(dut, pauses[1])
-    for count in sizes():
+    for count in 2 * sizes():
+        packed = some_packed()
         words = [random.getrandbits(parameter("LANES") * parameter("DW")) for _ in range(count)]
         port.begin()
-        await begin(dut, count, needed(count))
+        await begin(dut, count, needed(count, packed), packed)
         await send(dut, words, pauses[0])
         await wait(dut, port, lambda: port.done)
         await cycles(dut, 3)
         assert port.done == 1 and not port.bad
-        width, beat = memory_words(0)[1], parameter("MEM_W")
-        expected = sum(memory_words(word)[0] << width * i for i, word in enumerate(words))
+        width, beat = memory_words(0, packed)[1], parameter("MEM_W")
+        expected = sum(memory_words(word, packed)[0] << width * i for i, word in enumerate(words))
         found = sum(value << beat * i for i, (_, value) in enumerate(sorted(port.beats.items())))
-        assert sorted(port.beats) == [base() + 4096 + i * beat // 8 for i in range(needed(count))]
+        assert sorted(port.beats) == [base() + 4096 + i * beat // 8 for i in range(needed(count, packed))]
         assert found == expected  # zero behind the last word
 
 
@@ -134,10 +142,12 @@ async def words_left_over_are_bad(dut, late):
     await start(dut, start=0, s_valid=0, s_wrsp_valid=0)
     port = Port(dut, 0.3)
     for count in sizes():
-        more = next(n for n in range(1, 20) if needed(count + n) > needed(count))
+        packed = some_packed()
+        beats = needed(count, packed)
+        more = next(n for n in range(1, 99) if needed(count + n, packed) > beats)
         port.begin(hold=late == "with the others")
-        await begin(dut, count + more, needed(count))
-        fill = next(n for n in range(count, 99) if needed(n + 1) > needed(count))
+        await begin(dut, count + more, beats, packed)
+        fill = next(n for n in range(count, 99) if needed(n + 1, packed) > beats)
         sending = cocotb.start_soon(send(dut, [0] * (count + more if port.hold else fill), 0.3))
         if port.hold:
             await cycles(dut, 20 * (count + more))
@@ -155,14 +165,27 @@ async def words_that_end_too_early_are_bad(dut):
     await start(dut, start=0, s_valid=0, s_wrsp_valid=0)
     port = Port(dut, 0.3)
     for count in sizes():
+        packed = some_packed()
         port.begin()
-        await begin(dut, count, needed(count) + random.choice([1, 5]))
+        await begin(dut, count, needed(count, packed) + random.choice([1, 5]), packed)
         await send(dut, [0] * count, 0.3)
         await wait(dut, port, lambda: port.bad)
         assert not port.done
         await reset(dut)
 
 
-@pytest.mark.parametrize("lanes, width, mem_w", [(4, 16, 64), (16, 8, 64), (16, 11, 128), (4, 16, 256), (4, 8, 512)])
-def test_word_writer(lanes, width, mem_w):
-    run("engine", "gc_word_writer", {"LANES": lanes, "DW": width, "MEM_W": mem_w, "ADDR_W": random.randint(32, 48)})
+@pytest.mark.parametrize(
+    "lanes, width, mem_w, packed",
+    [
+        (4, 16, 64, 0),
+        (16, 8, 64, 0),
+        (16, 11, 128, 1),
+        (4, 16, 256, 0),
+        (4, 8, 512, 0),
+        (64, 8, 64, 1),
+        (16, 16, 512, 1),
+    ],
+)
+def test_word_writer(lanes, width, mem_w, packed):
+    sizes = {"LANES": lanes, "DW": width, "MEM_W": mem_w, "ADDR_W": random.randint(32, 48)}
+    run("engine", "gc_word_writer", sizes | {"PACKED": packed})
