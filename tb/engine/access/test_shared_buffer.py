@@ -7,16 +7,12 @@ import cocotb
 import pytest
 from cocotb.triggers import ReadOnly
 
+from tb.support.access import ACCESS_W, natural
 from tb.support.bench import cycles, start
 from tb.support.bits import pack, unpack
 from tb.support.runner import expect_elaboration_error, parameter, run
 
 LATENCY = 7
-
-
-def record(addr, chan=0, height=4095, width=4095):
-    """An access to a whole vector in fold 0 (doc/architecture.md, "Access records"): addr, channel, height, width, all else zero."""
-    return addr | chan << 60 | height << 118 | width << 130
 
 
 class Buffer:
@@ -36,7 +32,7 @@ class Buffer:
         vectors = self.vector(), self.vector()
         for name, addr in (("a_rd", a_rd), ("b_rd", b_rd), ("a_wr", a_wr), ("b_wr", b_wr)):
             getattr(dut, f"{name}_valid").value = int(addr is not None)
-            getattr(dut, f"{name}_access").value = random.getrandbits(142) if addr is None else record(addr, addr)
+            getattr(dut, f"{name}_access").value = random.getrandbits(ACCESS_W) if addr is None else natural(addr, 0, 0, addr, 0)
         dut.a_wr_data.value, dut.b_wr_data.value, dut.a_wr_enable.value = pack(vectors[0], self.width), pack(vectors[1], self.width), (1 << self.lanes) - 1
         dut.b_rd_mark.value, dut.s_scrub.value = mark, int(scrub is not None)
         dut.s_scrub_addr.value = random.randrange(self.depth) if scrub is None else scrub
@@ -105,8 +101,9 @@ async def a_scrub_makes_all_words_of_an_address_zero(dut):
 
 @pytest.mark.parametrize("grid, cols, width", [(4, 4, 16), (4, 8, 1), (8, 16, 8)])
 def test_shared_buffer(grid, cols, width):
-    run("engine", "gc_shared_buffer", {"GRID": grid, "DW": width, "DEPTH": 64, "COLS": cols, "COLS_LOG": cols.bit_length() - 1, "ADDR_W": 20 if width == 1 else 16})
+    run("engine", "gc_shared_buffer", {"GRID": grid, "DW": width, "DEPTH": 64, "COLS": cols, "COLS_LOG": cols.bit_length() - 1,
+                                       "ADDR_W": 20 if width == 1 else 16, "ACCESS_W": ACCESS_W})
 
 
 def test_refuses():
-    expect_elaboration_error("engine", "gc_shared_buffer", {"DEPTH": 1 << 17}, "DEPTH_beyond_the_addresses")
+    expect_elaboration_error("engine", "gc_shared_buffer", {"DEPTH": 1 << 17, "ACCESS_W": ACCESS_W}, "DEPTH_beyond_the_addresses")

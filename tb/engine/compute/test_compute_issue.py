@@ -8,6 +8,7 @@ from cocotb.triggers import ReadOnly
 
 from gradcore.isa import BP, FP, WU, Opcode, assemble, instruction
 from gradcore.lower import compute_cycles
+from tb.support.access import ACCESS_W, fields
 from tb.support.bench import cycles, start
 from tb.support.runner import parameter, run
 
@@ -79,12 +80,12 @@ async def groups_of_lanes_share_the_channels(dut):
         for _ in range(n_c + 3):
             await cycles(dut, 1)
             if dut.m_valid.value:
-                access = int(dut.m_row.value)
-                got.append((int(dut.m_split.value), access & 0xFFFF, access >> 60 & 0xFFFF, int(dut.m_wgt_addr.value), int(dut.m_wgt_rot.value)))
+                access = fields(int(dut.m_row.value))
+                got.append((int(dut.m_split.value), access["addr"], access["chan"], int(dut.m_wgt_addr.value), int(dut.m_wgt_rot.value)))
         channels = [i // cols * cols * (groups if split else 1) + i % cols for i in range(n_c)]
         assert got == [(split, (row + c) & 0xFFFF, c, (wgt + c) & 0xFFFF, c % cols) for c in channels]
 
 
 @pytest.mark.parametrize("cols", GROUPS)
 def test_compute_issue(cols):
-    run("engine", "gc_compute_issue", {"COLS": cols, "COLS_LOG": cols.bit_length() - 1, "GROUPS": GROUPS[cols]})
+    run("engine", "gc_compute_issue", {"COLS": cols, "COLS_LOG": cols.bit_length() - 1, "GROUPS": GROUPS[cols], "ACCESS_W": ACCESS_W})

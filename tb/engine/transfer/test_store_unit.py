@@ -13,6 +13,7 @@ from cocotb.triggers import ReadOnly
 from gradcore.fold import lane_images
 from gradcore.isa import Opcode, encode, instruction
 from tb.dma.memory import Memory
+from tb.support.access import ACCESS_W, fields
 from tb.support.bench import cycles, start
 from tb.support.bits import pack, unpack
 from tb.support.runner import parameter, run
@@ -30,7 +31,7 @@ class Buffer:
 
     def _masked(self, access, vector):
         """The lanes of a vector inside the map of an access record (doc/architecture.md, "Access records")."""
-        y0, x0, fold, height, width = (access >> low & (1 << bits) - 1 for low, bits in ((20, 12), (32, 12), (110, 2), (118, 12), (130, 12)))
+        y0, x0, fold, height, width = (fields(access)[name] for name in ("y0", "x0", "fold_s", "height", "width"))
         row, col = np.divmod(np.arange(self.grid**2), self.grid)
         return np.where((y0 + row % (1 << fold) < height) & (x0 + col % (1 << fold) < width), vector, 0)
 
@@ -102,4 +103,4 @@ async def words_of_the_map_arrive_and_zeros_beside_them(dut, stall):
 
 @pytest.mark.parametrize("grid, width, mem_w", [(4, 8, 64), (4, 16, 512), (8, 11, 512), (8, 8, 128)])
 def test_store_unit(grid, width, mem_w):
-    run("engine", "gc_store_unit", {"GRID": grid, "DW": width, "MEM_W": mem_w, "ADDR_W": 40})
+    run("engine", "gc_store_unit", {"GRID": grid, "DW": width, "MEM_W": mem_w, "ADDR_W": 40, "ACCESS_W": ACCESS_W})
