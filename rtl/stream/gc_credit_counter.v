@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts the free places of a buffer behind a pipeline that cannot stall: s_take promises a place to a word that sets
-// out, s_give returns one when a word has left the buffer. Both may come in one cycle. A word may set out while m_any is
-// high. After a reset all CREDITS places are free.
+// out, s_give returns one when a word has left the buffer. Both may come in one cycle. A word may set out while m_any
+// is high. After a reset all CREDITS places are free.
 `default_nettype none
 
 module gc_credit_counter #(

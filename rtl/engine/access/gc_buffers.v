@@ -2,7 +2,7 @@
 // The two operand buffers and the gate buffer, each between its users. Operand buffers: read by compute, which goes
 // first, and store; written by compute, which goes first, and load. Of a COMPUTE's operands the rows come from one
 // buffer; the columns, if s_cmp_channel, from the other. Gate buffer: likewise with compute's gates, load's writes,
-// and the gates by which load scales (s_scale). Reads come back after the buffers' fixed latency.
+// and the gates by which load scales. Reads come back after the buffers' fixed latency.
 `default_nettype none
 
 module gc_buffers #(
