@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns a COMPUTE instruction into one array step per cycle: the accesses of the row and column operands, the weight row and
-// the pass marks (doc/instructions.md, "COMPUTE"). `start` begins an instruction that stays on s_instruction until m_done, the cycle of
-// its last step. The last step of a pass waits (sts_pad) until the columns of the pass before are out, also across
-// instructions. Sums that the instruction before has kept are not cleared by one that takes them; s_clear, between two programs,
-// forgets them. Outputs are registered; there is no back-pressure.
+// Turns a COMPUTE instruction into one array step per cycle: the accesses of the row and column operands, the weight
+// row and the pass marks (doc/instructions.md, "COMPUTE"). `start` begins an instruction that stays on s_instruction
+// until m_done, the cycle of its last step. The last step of a pass waits (sts_pad) until the columns of the pass
+// before are out, also across instructions. Sums that the instruction before has kept are not cleared by one that
+// takes them; s_clear, between two programs, forgets them. Outputs are registered; there is no back-pressure.
 `default_nettype none
 
 module gc_compute_issue #(
     parameter COLS     = 16,
     parameter COLS_LOG = 4,    // log2 COLS
     parameter GROUPS   = 4,    // LANES/COLS
-    parameter ACCESS_W = 142
+    parameter ACCESS_W = 1     // bits of an access record: gc_engine says how many
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -38,7 +38,7 @@ module gc_compute_issue #(
     output wire                m_pass,       // one cycle ahead of the step that ends a pass
     output wire [COLS_LOG:0]   m_pass_columns,
     output wire                m_pass_sum,
-    output reg                 m_bias,       // the row operand of this step is 2^m_bias_exp in every lane, with m_split in the first COLS
+    output reg                 m_bias,  // the row operand is 2^m_bias_exp in every lane, with m_split in the first COLS
     output reg  [3:0]          m_bias_exp,
     output wire                sts_step,
     output wire                sts_pad,
@@ -48,24 +48,47 @@ module gc_compute_issue #(
     localparam [COLS_LOG:0] ONE         = 1;
     localparam [15:0]       ALL_STEPS   = COLS[15:0];
 
+    localparam [1:0]        BP = 2'd1, WU = 2'd2;
+
     // Fields of the instruction.
-    wire [15:0] h [0:63];
-    genvar i;
-    generate
-        for (i = 0; i < 64; i = i + 1) begin : g_half_word
-            assign h[i] = s_instruction[16*i +: 16];
-        end
-    endgenerate
-    wire       wu        = h[2][1:0] == 2'd2;
-    wire       backward  = h[2][1:0] == 2'd1;
-    wire       split     = h[2][14];
-    wire       keep_in   = h[4][12];
-    wire       keep_out  = h[4][13];
-    wire       bias_step = h[2][4] && !wu && !backward;
-    wire [1:0] fold_a    = h[3][1:0];
-    wire [1:0] row_fold  = h[3][3:2];
-    wire [1:0] col_fold  = h[3][5:4];
-    wire [COLS_LOG:0] last_columns = h[31][COLS_LOG:0];
+    wire [1:0]  mode, fold, row_fold, col_fold;
+    wire        row_buf, bias, split, keep_in, keep_out;
+    wire [15:0] n_g, n_rg, n_by, n_bx, n_ky, n_kx, n_c, n_last, by0, bx0;
+    wire [19:0] unused;
+    gc_decode_compute u_compute (
+        .s_instruction(s_instruction),
+        .m_mode(mode), .m_row_buf(row_buf), .m_bias(bias), .m_split(split),
+        .m_keep_in(keep_in), .m_keep_out(keep_out),
+        .m_fold(fold), .m_row_fold(row_fold), .m_col_fold(col_fold),
+        .m_n_g(n_g), .m_n_rg(n_rg), .m_n_by(n_by), .m_n_bx(n_bx),
+        .m_n_ky(n_ky), .m_n_kx(n_kx), .m_n_c(n_c), .m_n_last(n_last),
+        .m_by0(by0), .m_bx0(bx0),
+        .m_dst_buf(unused[0]), .m_relu(unused[1]), .m_pool(unused[2]), .m_gate_write(unused[3]), .m_scale(unused[4]),
+        .m_loss(unused[6:5]), .m_grad_first(unused[7]), .m_rounding(unused[9:8]),
+        .m_dst_fold(unused[11:10]), .m_gate_fold(unused[13:12]), .m_shift(unused[19:14])
+    );
+    wire [15:0] row_base, row_stride_y, row_stride_x, row_height, row_width, row_channels;
+    wire [15:0] col_base, col_stride_y, col_stride_x, col_height, col_width, col_channels;
+    wire [2:0]  row_rot_y, row_rot_x, col_rot_y, col_rot_x;
+    wire [7:0]  disp_y0, disp_x0;
+    wire [15:0] wgt_base, wgt_stride_g, wgt_stride_ky, wgt_stride_kx, wgt_stride_cg, bias_base;
+    wire [3:0]  bias_exp;
+    gc_decode_operands u_operands (
+        .s_instruction(s_instruction),
+        .m_row_base(row_base), .m_row_stride_y(row_stride_y), .m_row_stride_x(row_stride_x),
+        .m_row_height(row_height), .m_row_width(row_width),
+        .m_row_rot_y(row_rot_y), .m_row_rot_x(row_rot_x), .m_row_channels(row_channels),
+        .m_col_base(col_base), .m_col_stride_y(col_stride_y), .m_col_stride_x(col_stride_x),
+        .m_col_height(col_height), .m_col_width(col_width),
+        .m_col_rot_y(col_rot_y), .m_col_rot_x(col_rot_x), .m_col_channels(col_channels),
+        .m_disp_y0(disp_y0), .m_disp_x0(disp_x0),
+        .m_wgt_base(wgt_base), .m_wgt_stride_g(wgt_stride_g), .m_wgt_stride_ky(wgt_stride_ky),
+        .m_wgt_stride_kx(wgt_stride_kx), .m_wgt_stride_cg(wgt_stride_cg),
+        .m_bias_base(bias_base), .m_bias_exp(bias_exp)
+    );
+    wire wu        = mode == WU;
+    wire backward  = mode == BP;
+    wire bias_step = bias && !wu && !backward;
 
     // The loop nest: FP and BP g by bx ky kx - c, WU rg ky kx g by bx p.
     wire [6:0]      advance;
@@ -74,8 +97,8 @@ module gc_compute_issue #(
     wire [6:0]      at_last;
     wire            nest_last;
     wire [7*16-1:0] index;
-    wire [7*16-1:0] count = wu ? {ALL_STEPS, h[27], h[26], h[24], h[29], h[28], h[25]}
-                               : {h[30], 16'd1, h[29], h[28], h[27], h[26], h[24]};
+    wire [7*16-1:0] count = wu ? {ALL_STEPS, n_bx, n_by, n_g, n_kx, n_ky, n_rg}
+                               : {n_c, 16'd1, n_kx, n_ky, n_bx, n_by, n_g};
 
     reg run_q;
     reg bias_q;
@@ -96,8 +119,11 @@ module gc_compute_issue #(
     assign sts_yield = run_q && !pad && s_hold;
 
     gc_loop_nest #(.LEVELS(7), .W(16)) u_loops (
-        .clk(clk), .cfg_count(count), .start(start), .step(step), .advance(advance), .restart(restart),
-        .at_first(at_first), .at_last(at_last), .last(nest_last), .index(index)
+        .clk(clk), .cfg_count(count),
+        .start(start), .step(step),
+        .advance(advance), .restart(restart),
+        .at_first(at_first), .at_last(at_last),
+        .last(nest_last), .index(index)
     );
 
     // The same loop sits at different levels in the two orders.
@@ -106,15 +132,15 @@ module gc_compute_issue #(
     wire [1:0] bx_mv = wu ? {restart[5], advance[5]} : {restart[2], advance[2]};
     wire [1:0] ky_mv = wu ? {restart[1], advance[1]} : {restart[3], advance[3]};
     wire [1:0] kx_mv = wu ? {restart[2], advance[2]} : {restart[4], advance[4]};
-    wire [11:0] y0   = (h[57][11:0] + (wu ? index[4*16 +: 12] : index[1*16 +: 12])) << fold_a;
-    wire [11:0] x0   = (h[58][11:0] + (wu ? index[5*16 +: 12] : index[2*16 +: 12])) << fold_a;
+    wire [11:0] y0   = (by0[11:0] + (wu ? index[4*16 +: 12] : index[1*16 +: 12])) << fold;
+    wire [11:0] x0   = (bx0[11:0] + (wu ? index[5*16 +: 12] : index[2*16 +: 12])) << fold;
     wire [15:0] g    = wu ? index[3*16 +: 16] : index[0 +: 16];
     wire [15:0] c    = index[6*16 +: 16];
 
     // Passes. One that keeps its sums counts as a column that nobody writes.
     wire              g_last    = g_mv[2];
-    wire [COLS_LOG:0] columns   = keep_out ? ONE : g_last ? last_columns : ALL_COLUMNS;
-    wire              sum       = wu && h[2][4] && (&at_first[3:1]);
+    wire [COLS_LOG:0] columns   = keep_out ? ONE : g_last ? n_last[COLS_LOG:0] : ALL_COLUMNS;
+    wire              sum       = wu && bias && (&at_first[3:1]);
     wire [COLS_LOG:0] owed      = sum ? ALL_COLUMNS : columns - ONE;
     assign m_pass         = emit && pass_last;
     assign m_pass_columns = columns;
@@ -147,10 +173,26 @@ module gc_compute_issue #(
     wire [15:0] row_bx;
     wire [15:0] col_by;
     wire [15:0] col_bx;
-    gc_loop_term u_row_by (.clk(clk), .start(start), .step(step), .advance(by_mv[0]), .restart(by_mv[1]), .stride(h[7]  << (fold_a - row_fold)), .m_term(row_by));
-    gc_loop_term u_row_bx (.clk(clk), .start(start), .step(step), .advance(bx_mv[0]), .restart(bx_mv[1]), .stride(h[8]  << (fold_a - row_fold)), .m_term(row_bx));
-    gc_loop_term u_col_by (.clk(clk), .start(start), .step(step), .advance(by_mv[0]), .restart(by_mv[1]), .stride(h[12] << (fold_a - col_fold)), .m_term(col_by));
-    gc_loop_term u_col_bx (.clk(clk), .start(start), .step(step), .advance(bx_mv[0]), .restart(bx_mv[1]), .stride(h[13] << (fold_a - col_fold)), .m_term(col_bx));
+    gc_loop_term u_row_by (
+        .clk(clk), .start(start), .step(step),
+        .advance(by_mv[0]), .restart(by_mv[1]),
+        .stride(row_stride_y << (fold - row_fold)), .m_term(row_by)
+    );
+    gc_loop_term u_row_bx (
+        .clk(clk), .start(start), .step(step),
+        .advance(bx_mv[0]), .restart(bx_mv[1]),
+        .stride(row_stride_x << (fold - row_fold)), .m_term(row_bx)
+    );
+    gc_loop_term u_col_by (
+        .clk(clk), .start(start), .step(step),
+        .advance(by_mv[0]), .restart(by_mv[1]),
+        .stride(col_stride_y << (fold - col_fold)), .m_term(col_by)
+    );
+    gc_loop_term u_col_bx (
+        .clk(clk), .start(start), .step(step),
+        .advance(bx_mv[0]), .restart(bx_mv[1]),
+        .stride(col_stride_x << (fold - col_fold)), .m_term(col_bx)
+    );
 
     // With split i = 0, 1.. stands for the channels 0..COLS-1, LANES..LANES+COLS-1, ..
     wire [15:0] c_high = c >> COLS_LOG << (COLS_LOG + $clog2(GROUPS));
@@ -163,9 +205,9 @@ module gc_compute_issue #(
     reg  [7:0] dx_q;
     wire [7:0] tap_step = backward ? 8'hff : 8'h01;
     always @(posedge clk) begin
-        if (start || (step && ky_mv[1])) dy_q <= h[32][7:0];
+        if (start || (step && ky_mv[1])) dy_q <= disp_y0;
         else if (step && ky_mv[0])       dy_q <= dy_q + tap_step;
-        if (start || (step && kx_mv[1])) dx_q <= h[32][15:8];
+        if (start || (step && kx_mv[1])) dx_q <= disp_x0;
         else if (step && kx_mv[0])       dx_q <= dx_q + tap_step;
     end
 
@@ -175,25 +217,64 @@ module gc_compute_issue #(
     wire [15:0] wgt_kx;
     wire [15:0] wgt_cg;
     wire        group_end = &c[COLS_LOG-1:0];
-    gc_loop_term u_wgt_g  (.clk(clk), .start(start), .step(step), .advance(g_mv[0]),  .restart(g_mv[1]),  .stride(h[34]), .m_term(wgt_g));
-    gc_loop_term u_wgt_ky (.clk(clk), .start(start), .step(step), .advance(ky_mv[0]), .restart(ky_mv[1]), .stride(h[35]), .m_term(wgt_ky));
-    gc_loop_term u_wgt_kx (.clk(clk), .start(start), .step(step), .advance(kx_mv[0]), .restart(kx_mv[1]), .stride(h[36]), .m_term(wgt_kx));
-    gc_loop_term u_wgt_cg (.clk(clk), .start(start), .step(step), .advance(advance[6] && group_end), .restart(restart[6]), .stride(h[37]), .m_term(wgt_cg));
+    gc_loop_term u_wgt_g (
+        .clk(clk), .start(start), .step(step),
+        .advance(g_mv[0]), .restart(g_mv[1]),
+        .stride(wgt_stride_g), .m_term(wgt_g)
+    );
+    gc_loop_term u_wgt_ky (
+        .clk(clk), .start(start), .step(step),
+        .advance(ky_mv[0]), .restart(ky_mv[1]),
+        .stride(wgt_stride_ky), .m_term(wgt_ky)
+    );
+    gc_loop_term u_wgt_kx (
+        .clk(clk), .start(start), .step(step),
+        .advance(kx_mv[0]), .restart(kx_mv[1]),
+        .stride(wgt_stride_kx), .m_term(wgt_kx)
+    );
+    gc_loop_term u_wgt_cg (
+        .clk(clk), .start(start), .step(step),
+        .advance(advance[6] && group_end), .restart(restart[6]),
+        .stride(wgt_stride_cg), .m_term(wgt_cg)
+    );
 
-    wire [15:0] wgt_addr = h[33] + wgt_g + wgt_ky + wgt_kx + wgt_cg + (backward ? 16'd0 : c_low);
+    wire [15:0] wgt_addr = wgt_base + wgt_g + wgt_ky + wgt_kx + wgt_cg + (backward ? 16'd0 : c_low);
+
+    wire [15:0]         row_addr = row_base + row_by + row_bx + row_c;
+    wire [15:0]         col_addr = col_base + col_by + col_bx + col_c;
+    wire [ACCESS_W-1:0] row;
+    wire [ACCESS_W-1:0] col;
+    gc_access_pack #(.ACCESS_W(ACCESS_W)) u_row (
+        .s_addr({4'd0, row_addr}), .s_chan(row_c),
+        .s_y0(y0), .s_x0(x0),
+        .s_dy(wu ? 8'd0 : dy_q), .s_dx(wu ? 8'd0 : dx_q),
+        .s_stride_y(row_stride_y), .s_stride_x(row_stride_x),
+        .s_fold_a(fold), .s_fold_s(row_fold),
+        .s_rot_y(row_rot_y), .s_rot_x(row_rot_x),
+        .s_height(row_height[11:0]), .s_width(row_width[11:0]),
+        .m_access(row)
+    );
+    gc_access_pack #(.ACCESS_W(ACCESS_W)) u_col (
+        .s_addr({4'd0, col_addr}), .s_chan(col_c),
+        .s_y0(y0), .s_x0(x0),
+        .s_dy(dy_q), .s_dx(dx_q),
+        .s_stride_y(col_stride_y), .s_stride_x(col_stride_x),
+        .s_fold_a(fold), .s_fold_s(col_fold),
+        .s_rot_y(col_rot_y), .s_rot_x(col_rot_x),
+        .s_height(col_height[11:0]), .s_width(col_width[11:0]),
+        .m_access(col)
+    );
 
     always @(posedge clk) begin
-        m_row <= {h[10][11:0], h[9][11:0], h[4][2:0], h[4][5:3], row_fold, fold_a, h[8], h[7],
-                  row_c, wu ? 16'd0 : {dx_q, dy_q}, x0, y0, 4'd0, h[6] + row_by + row_bx + row_c};
-        m_col <= {h[15][11:0], h[14][11:0], h[4][8:6], h[4][11:9], col_fold, fold_a, h[13], h[12],
-                  col_c, dx_q, dy_q, x0, y0, 4'd0, h[11] + col_by + col_bx + col_c};
+        m_row          <= row;
+        m_col          <= col;
         m_channel      <= wu;
         m_split        <= split;
-        m_row_buf      <= h[2][2];
+        m_row_buf      <= row_buf;
         m_step         <= c[COLS_LOG-1:0];
-        m_row_channels <= h[45];
-        m_col_channels <= h[46];
-        m_wgt_addr     <= bias_q ? h[38] + g : wgt_addr;
+        m_row_channels <= row_channels;
+        m_col_channels <= col_channels;
+        m_wgt_addr     <= bias_q ? bias_base + g : wgt_addr;
         m_wgt_rot      <= bias_q ? {COLS_LOG{1'b0}} : c[COLS_LOG-1:0];
         m_wgt_ramp     <= backward;
         m_first        <= pass_first && !(keep_in && kept_q);
@@ -201,12 +282,13 @@ module gc_compute_issue #(
         m_columns      <= columns;
         m_sum          <= sum;
         m_bias         <= bias_q;
-        m_bias_exp     <= h[39][3:0];
+        m_bias_exp     <= bias_exp;
         m_valid        <= emit;
         if (rst) m_valid <= 1'b0;
     end
 
-    wire _unused = &{1'b0, at_first[0], at_last[2:1], index};
+    wire _unused = &{1'b0, unused, at_first[0], at_last[2:1], index, n_last, by0, bx0,
+                     row_height, row_width, col_height, col_width};
 endmodule
 
 `default_nettype wire

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins the sums of lanes that took different channels: with s_split lane l of the first COLS lanes gets the sum of the lanes l, l + COLS,
-// l + 2 COLS.. modulo 2^ACC_W, all others zero; without it every lane keeps its own. Free running; 1 cycle, 2 for eight groups of
-// COLS lanes, none if there is one group.
+// Joins the sums of lanes that took different channels: with s_split lane l of the first COLS lanes gets the sum of
+// the lanes l, l + COLS, l + 2 COLS.. modulo 2^ACC_W, all others zero; without it every lane keeps its own. Free
+// running; 1 cycle, 2 for eight groups of COLS lanes, none if there is one group.
 `default_nettype none
 
 module gc_group_sum #(
@@ -35,7 +35,8 @@ module gc_group_sum #(
                     left_q[LANES*ACC_W-1:LANES*ACC_W/2] <= high;
                 end
                 for (l = 0; l < LANES/2; l = l + 1) begin : g_pair
-                    always @(posedge clk) left_q[l*ACC_W +: ACC_W] <= s_acc[l*ACC_W +: ACC_W] + (high[l*ACC_W +: ACC_W] & {ACC_W{s_split}});
+                    wire [ACC_W-1:0] other = high[l*ACC_W +: ACC_W] & {ACC_W{s_split}};
+                    always @(posedge clk) left_q[l*ACC_W +: ACC_W] <= s_acc[l*ACC_W +: ACC_W] + other;
                 end
                 assign split = split_q;
                 assign left  = left_q;
@@ -53,7 +54,8 @@ module gc_group_sum #(
                     wire [ACC_W-1:0] second = left[(l+COLS)*ACC_W +: ACC_W];
                     wire [ACC_W-1:0] third  = LEFT == 4 ? left[(l+2*COLS)%LANES*ACC_W +: ACC_W] : {ACC_W{1'b0}};
                     wire [ACC_W-1:0] fourth = LEFT == 4 ? left[(l+3*COLS)%LANES*ACC_W +: ACC_W] : {ACC_W{1'b0}};
-                    always @(posedge clk) acc_q <= (own + (second & {ACC_W{split}})) + ((third + fourth) & {ACC_W{split}});
+                    wire [ACC_W-1:0] all    = {ACC_W{split}};
+                    always @(posedge clk) acc_q <= (own + (second & all)) + ((third + fourth) & all);
                 end
                 assign m_acc[l*ACC_W +: ACC_W] = acc_q;
             end

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which lanes of a block hold a pixel inside the map, and which an image that is not padding (doc/architecture.md, "Folds"):
-// lane (row, col) has pixel (row % PY, col % PY) and the image whose number in the group interleaves the reversed bits of row / PY and
-// col / PY. Combinational.
+// Which lanes of a block hold a pixel inside the map, and which an image that is not padding (doc/architecture.md,
+// "Folds"): lane (row, col) has pixel (row % PY, col % PY) and the image whose number in the group interleaves the
+// reversed bits of row / PY and col / PY. Combinational.
 `default_nettype none
 
 module gc_lane_mask #(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A byte address that is written as two 32-bit words, of each the bytes whose strobe is set. Bits below LOW do not exist. The value comes in
-// the next cycle; a reset makes it zero.
+// A byte address that is written as two 32-bit words, of each the bytes whose strobe is set. Bits below LOW do not
+// exist. The value comes in the next cycle; a reset makes it zero.
 `default_nettype none
 
 module gc_address_register #(

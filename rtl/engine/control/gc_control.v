@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's control: register bank, program fetch, the five instruction queues, their gates and the token matrix, and the event
-// counters. One instruction can start per unit and cycle. A program is done when END has been reached and no unit, queue or
-// drain holds an instruction any more; supervisor ends it before that when something is wrong. core_rst resets everything outside, too.
+// The engine's control: register bank, program fetch, the five instruction queues, their gates and the token matrix,
+// and the event counters. One instruction can start per unit and cycle. A program is done when END has been reached
+// and no unit, queue or drain holds an instruction any more; gc_supervisor ends it before that when something is
+// wrong. core_rst resets everything outside, too.
 `default_nettype none
 
 module gc_control #(
@@ -53,7 +54,7 @@ module gc_control #(
     output wire [4:0]          m_start,
     output wire [5*1024-1:0]   m_instruction,
     input  wire [4:0]          s_done,
-    input  wire [3:0]          s_mismatch,         // load, wload, store, update: lengths do not agree; at most a cycle after s_done
+    input  wire [3:0]          s_mismatch,  // load, wload, store, update: lengths differ; at most a cycle after s_done
     input  wire                s_compute_room,
     input  wire                s_read,             // compute has read its operands
     input  wire [4:0]          s_read_signal,
@@ -66,29 +67,23 @@ module gc_control #(
     input  wire [2:0]          s_saturated,        // a vector of activations, of deltas, a row of an update
     input  wire                s_overflow,
     input  wire [63:0]         s_loss,
-    output wire [4:0]          sts_active
+    output wire [4:0]          sts_active,         // an instruction is being executed
+    output wire [5*11-1:0]     sts_tag             // and its tag
 );
-    localparam ENGINES    = 5;
-    localparam PRODUCERS  = 6;
-    localparam COMPUTE    = 2;
-    localparam BEAT_BYTES = MEM_W/8;
-    localparam BEATS_LOG  = 10 - $clog2(MEM_W);    // log2 of the beats of one instruction
-    localparam COUNTERS   = 52;
-    localparam [7:0] GRID_8 = GRID[7:0];
-    localparam [7:0] COLS_8 = COLS[7:0];
-    localparam [7:0] DW_8   = DW[7:0];
-    localparam BEAT_LOG = $clog2(BEAT_BYTES);
-    localparam ACT_LOG  = $clog2(ACT_DEPTH);
-    localparam WGT_LOG  = $clog2(WGT_DEPTH);
-    localparam GRAD_LOG = $clog2(GRAD_DEPTH);
-    localparam GATE_LOG = $clog2(GATE_DEPTH);
-    localparam [7:0] BEAT_8 = BEAT_LOG[7:0];
-    localparam [7:0] ACT_8  = ACT_LOG[7:0];
-    localparam [7:0] WGT_8  = WGT_LOG[7:0];
-    localparam [7:0] GRAD_8 = GRAD_LOG[7:0];
-    localparam [7:0] GATE_8 = GATE_LOG[7:0];
-    localparam [7:0] ACC_8  = ACC_W[7:0];
-    localparam [7:0] WINDOWS_8 = WINDOWS[7:0];
+    localparam UNITS     = 5;
+    localparam PRODUCERS = 6;
+    localparam COMPUTE   = 2;
+    localparam COUNTERS  = 52;
+    localparam LOADED    = 8;      // cycles from a unit's last write to the first read that may follow
+    localparam CLOSED    = 7;      // cycles from s_written until LOSS is complete
+    localparam BEAT_LOG  = $clog2(MEM_W/8);
+    localparam ACT_LOG   = $clog2(ACT_DEPTH);
+    localparam WGT_LOG   = $clog2(WGT_DEPTH);
+    localparam GRAD_LOG  = $clog2(GRAD_DEPTH);
+    localparam GATE_LOG  = $clog2(GATE_DEPTH);
+    localparam [31:0] CONFIG  = {BEAT_LOG[7:0], DW[7:0], COLS[7:0], GRID[7:0]};
+    localparam [31:0] CONFIG2 = {GATE_LOG[7:0], GRAD_LOG[7:0], WGT_LOG[7:0], ACT_LOG[7:0]};
+    localparam [31:0] CONFIG3 = {16'd0, WINDOWS[7:0], ACC_W[7:0]};
 
     // ---- Registers and program state
     wire              running;
@@ -119,115 +114,88 @@ module gc_control #(
     wire              bus_open;
 
     gc_register_bank #(
-        .ADDR_W(ADDR_W), .WINDOWS(WINDOWS), .MEM_W(MEM_W), .CONFIG({BEAT_8, DW_8, COLS_8, GRID_8}), .CONFIG2({GATE_8, GRAD_8, WGT_8, ACT_8}),
-        .CONFIG3({16'd0, WINDOWS_8, ACC_8})
+        .ADDR_W(ADDR_W), .WINDOWS(WINDOWS), .MEM_W(MEM_W), .CONFIG(CONFIG), .CONFIG2(CONFIG2), .CONFIG3(CONFIG3)
     ) u_registers (
-        .clk(clk), .rst(rst),
-        .s_reg_write(s_reg_write), .s_reg_addr(s_reg_addr), .s_reg_wdata(s_reg_wdata), .s_reg_strb(s_reg_strb), .s_reg_read(s_reg_read), .m_reg_rdata(m_reg_rdata),
-        .m_start(start), .m_stop(stop), .m_force(force_bus), .m_scrub(scrub), .m_asked(asked), .m_asked_addr(asked_addr), .m_misaligned(misaligned),
-        .m_changed(changed), .cfg_prog_base(prog_base), .cfg_prog_length(prog_length), .cfg_base(cfg_base), .cfg_seed(cfg_seed),
-        .cfg_watchdog(watchdog), .cfg_windows(cfg_windows), .irq(irq), .s_busy(running || s_scrubbing), .s_open(bus_open), .s_done(done), .s_failed(failed), .s_code(code),
-        .s_index(index), .s_addr(error_addr), .s_overflow(s_overflow), .s_loss(s_loss), .s_counter(counter_data)
+        .clk(clk), .rst(rst), .irq(irq),
+        .s_reg_write(s_reg_write), .s_reg_addr(s_reg_addr), .s_reg_wdata(s_reg_wdata), .s_reg_strb(s_reg_strb),
+        .s_reg_read(s_reg_read), .m_reg_rdata(m_reg_rdata),
+        .m_start(start), .m_stop(stop), .m_force(force_bus), .m_scrub(scrub),
+        .m_asked(asked), .m_asked_addr(asked_addr), .m_misaligned(misaligned), .m_changed(changed),
+        .cfg_prog_base(prog_base), .cfg_prog_length(prog_length), .cfg_base(cfg_base),
+        .cfg_seed(cfg_seed), .cfg_watchdog(watchdog), .cfg_windows(cfg_windows),
+        .s_busy(running || s_scrubbing), .s_open(bus_open), .s_done(done), .s_failed(failed),
+        .s_code(code), .s_index(index), .s_addr(error_addr),
+        .s_overflow(s_overflow), .s_loss(s_loss), .s_counter(counter_data)
     );
     assign m_program_start = start;
     gc_scrub_first u_scrub (
-        .clk(clk), .rst(rst), .start(start), .s_misaligned(misaligned), .s_abort(m_abort), .s_scrub(scrub), .s_changed(changed),
-        .s_scrubbing(s_scrubbing), .m_scrub(m_scrub), .m_begin(begins), .sts_waiting(preparing)
+        .clk(clk), .rst(rst), .start(start),
+        .s_misaligned(misaligned), .s_abort(m_abort), .s_scrub(scrub), .s_changed(changed), .s_scrubbing(s_scrubbing),
+        .m_scrub(m_scrub), .m_begin(begins), .sts_waiting(preparing)
     );
     wire core_reset = rst || core_rst;
 
-    // ---- Fetch: the program is one contiguous run
-    wire          word_valid;
-    wire          word_ready;
-    wire [1023:0] word_data;
-    wire [31:0]   beats     = {8'd0, prog_length} << BEATS_LOG;
-    wire [47:0]   prog_addr = {{(48-ADDR_W){1'b0}}, prog_base};
-    // The fields of a transfer that gc_word_reader looks at.
-    wire [1023:0] transfer  = {{(1024-27*16){1'b0}}, 8'd0, prog_length, {11*16{1'b0}}, 32'd0, 16'd1, 32'd0, 16'd1, beats, prog_addr, 48'd0};
+    // ---- Fetch, queues and their gates
+    wire [UNITS-1:0]           queue_valid;
+    wire [UNITS-1:0]           queue_ready;
+    wire [1023:0]              queue_data;
+    wire [UNITS*PRODUCERS-1:0] available;
+    wire [UNITS*PRODUCERS-1:0] take;
+    wire [UNITS*PRODUCERS-1:0] waits;
+    wire [UNITS*5-1:0]         signals;
+    wire [UNITS-1:0]           idle;
+    wire [UNITS-1:0]           busy;
+    wire [UNITS-1:0]           waiting;
+    wire [UNITS-1:0]           mismatch = {s_mismatch[3:2], 1'b0, s_mismatch[1:0]};
+    // For errors, of the cycle before: nothing fails in its first cycle.
+    reg  [UNITS-1:0]           active_q;
+    reg  [UNITS-1:0]           waiting_q;
+    wire [UNITS*24-1:0]        indices;
 
-    wire [2:0]    fetch_unused;
-    gc_word_reader #(.LANES(64), .DW(16), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_fetch (
-        .clk(clk), .rst(core_reset), .start(begins), .s_instruction(transfer), .cfg_packed(1'b0), .cfg_addr(prog_addr), .cfg_base({(4*ADDR_W){1'b0}}),
+    gc_fetch #(.GRID(GRID), .COLS(COLS), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .WGT_DEPTH(WGT_DEPTH), .UNITS(UNITS)) u_fetch (
+        .clk(clk), .rst(core_reset), .start(start), .s_begin(begins),
+        .cfg_prog_base(prog_base), .cfg_prog_length(prog_length),
         .m_rreq_valid(m_rreq_valid), .m_rreq_ready(m_rreq_ready), .m_rreq_addr(m_rreq_addr), .m_rreq_len(m_rreq_len),
         .s_rdat_valid(s_rdat_valid), .s_rdat_data(s_rdat_data), .s_rdat_last(s_rdat_last),
-        .m_valid(word_valid), .m_ready(word_ready), .m_data(word_data),
-        .m_last(fetch_unused[0]), .sts_open(fetch_unused[1]), .sts_bad(fetch_unused[2])
+        .m_valid(queue_valid), .m_ready(queue_ready), .m_instruction(queue_data),
+        .sts_finished(dispatched), .sts_error(refused), .sts_code(refused_code), .sts_index(next)
     );
-
-    wire [ENGINES-1:0] queue_valid;
-    wire [ENGINES-1:0] queue_ready;
-    wire [1023:0]      queue_data;
-    // The verdict takes a cycle; a program brings no more than an instruction in two.
-    wire               bad;
-    reg                bad_q;
-    reg                checked_q;
-    wire               taken;
-    gc_instruction_check #(.GRID(GRID), .COLS(COLS), .MEM_W(MEM_W), .WGT_DEPTH(WGT_DEPTH)) u_check (.s_instruction(word_data), .m_bad(bad));
-    assign word_ready = taken && checked_q;
-    always @(posedge clk) begin
-        bad_q     <= bad;
-        checked_q <= word_valid && !word_ready;
-        if (core_reset) checked_q <= 1'b0;
-    end
-    gc_dispatch #(.INSTR_W(1024), .ENGINES(ENGINES)) u_dispatch (
-        .clk(clk), .rst(core_reset), .cfg_length(prog_length), .start(start), .s_valid(checked_q), .s_ready(taken), .s_instruction(word_data),
-        .s_bad(bad_q), .m_valid(queue_valid), .m_ready(queue_ready), .m_instruction(queue_data), .sts_finished(dispatched), .sts_error(refused),
-        .sts_code(refused_code), .sts_index(next)
-    );
-
-    // ---- Queues, gates and tokens
-    wire [ENGINES*PRODUCERS-1:0] available;
-    wire [ENGINES*PRODUCERS-1:0] take;
-    wire [ENGINES*PRODUCERS-1:0] waits;
-    wire [ENGINES-1:0]           idle;
-    wire [ENGINES-1:0]           busy;
-    wire [ENGINES-1:0]           waiting;
-    wire [ENGINES-1:0]           mismatch = {s_mismatch[3:2], 1'b0, s_mismatch[1:0]};
-    // For errors, of the cycle before: nothing fails in its first cycle.
-    reg [ENGINES-1:0]            active_q;
-    reg [ENGINES-1:0]            waiting_q;
-    reg [ENGINES*24-1:0]         indices_q;   // of the instruction at work, else of the one that waits
 
     genvar e;
     generate
-        for (e = 0; e < ENGINES; e = e + 1) begin : g_engine
-            wire          head_valid;
-            wire          head_ready;
-            wire [1047:0] head;       // with its number
-            wire [23:0]   active_index;
-            wire          room = (e == COMPUTE) ? s_compute_room : 1'b1;
-
-            wire [2:0] queue_sts_level_unused;
-            gc_stream_fifo #(.WIDTH(1048), .DEPTH(4)) u_queue (
-                .clk(clk), .rst(core_reset), .s_valid(queue_valid[e]), .s_ready(queue_ready[e]), .s_data({next, queue_data}),
-                .m_valid(head_valid), .m_ready(head_ready && room), .m_data(head), .sts_level(queue_sts_level_unused)
-            );
-            wire _unused = &{1'b0, queue_sts_level_unused};
-            gc_instruction_gate #(.INSTR_W(1048), .PRODUCERS(PRODUCERS)) u_gate (
-                .clk(clk), .rst(core_reset), .s_valid(head_valid && room), .s_ready(head_ready), .s_instruction(head),
+        for (e = 0; e < UNITS; e = e + 1) begin : g_unit
+            gc_unit_queue #(.PRODUCERS(PRODUCERS)) u_queue (
+                .clk(clk), .rst(core_reset),
+                .s_valid(queue_valid[e]), .s_ready(queue_ready[e]), .s_instruction(queue_data), .s_index(next),
+                .s_room(e == COMPUTE ? s_compute_room : 1'b1),
                 .s_available(available[e*PRODUCERS +: PRODUCERS]), .m_take(take[e*PRODUCERS +: PRODUCERS]),
-                .m_start(m_start[e]), .m_instruction({active_index, m_instruction[e*1024 +: 1024]}), .s_done(s_done[e]),
-                .sts_active(sts_active[e]), .sts_busy(busy[e]), .sts_waits(waits[e*PRODUCERS +: PRODUCERS]), .sts_idle(idle[e])
+                .m_start(m_start[e]), .m_instruction(m_instruction[e*1024 +: 1024]), .m_signal(signals[e*5 +: 5]),
+                .m_tag(sts_tag[e*11 +: 11]),
+                .s_done(s_done[e]),
+                .sts_active(sts_active[e]), .sts_busy(busy[e]), .sts_waits(waits[e*PRODUCERS +: PRODUCERS]),
+                .sts_idle(idle[e]), .sts_index(indices[e*24 +: 24])
             );
             assign waiting[e] = |waits[e*PRODUCERS +: PRODUCERS];
-            always @(posedge clk) indices_q[e*24 +: 24] <= sts_active[e] ? active_index : head[1047:1024];
         end
     endgenerate
 
-    // Signal fields leave with the event that they belong to: 0 load, 1 wload, 2 compute read, 3 compute written, 4 store, 5 update.
-    wire [4:0] signal_load   = s_done[0]  ? m_instruction[0*1024+10 +: 5] : 5'd0;
-    wire [4:0] signal_wload  = s_done[1]  ? m_instruction[1*1024+10 +: 5] : 5'd0;
-    wire [4:0] signal_read   = s_read     ? s_read_signal    : 5'd0;
-    wire [4:0] signal_write  = s_written  ? s_written_signal : 5'd0;
-    wire [4:0] signal_store  = s_done[3]  ? m_instruction[3*1024+10 +: 5] : 5'd0;
-    wire [4:0] signal_update = s_done[4]  ? m_instruction[4*1024+10 +: 5] : 5'd0;
+    // ---- Tokens. Signal fields leave with the event that they belong to: 0 load, 1 wload, 2 compute read, 3 compute
+    // written, 4 store, 5 update.
+    wire [4:0] signal_load   = signals[0*5 +: 5] & {5{s_done[0]}};
+    wire [4:0] signal_wload  = signals[1*5 +: 5] & {5{s_done[1]}};
+    wire [4:0] signal_read   = s_read_signal     & {5{s_read}};
+    wire [4:0] signal_write  = s_written_signal  & {5{s_written}};
+    wire [4:0] signal_store  = signals[3*5 +: 5] & {5{s_done[3]}};
+    wire [4:0] signal_update = signals[4*5 +: 5] & {5{s_done[4]}};
 
     // Loaded words pass the write pipelines of the buffers before anybody may read them.
     wire [9:0] signal_loaded;
-    gc_delay_line #(.W(10), .CYCLES(8)) u_loaded (.clk(clk), .clear(core_reset || start), .s_data({signal_wload, signal_load}), .m_data(signal_loaded));
+    gc_delay_line #(.W(10), .CYCLES(LOADED)) u_loaded (
+        .clk(clk), .clear(core_reset || start), .s_data({signal_wload, signal_load}), .m_data(signal_loaded)
+    );
 
     wire token_overflow;
-    gc_token_matrix #(.PRODUCERS(PRODUCERS), .CONSUMERS(ENGINES)) u_tokens (
+    gc_token_matrix #(.PRODUCERS(PRODUCERS), .CONSUMERS(UNITS)) u_tokens (
         .clk(clk), .rst(core_reset || start),
         .s_signal({signal_update, signal_store, signal_write, signal_read, signal_loaded}),
         .s_take(take), .m_available(available), .sts_overflow(token_overflow)
@@ -236,7 +204,9 @@ module gc_control #(
     // ---- End of program: compute instructions stay open until their results are written and LOSS is complete
     wire      closed;
     reg [3:0] open_q;
-    gc_delay_line #(.W(1), .CYCLES(7)) u_closed (.clk(clk), .clear(core_reset), .s_data(s_written), .m_data(closed));
+    gc_delay_line #(.W(1), .CYCLES(CLOSED)) u_closed (
+        .clk(clk), .clear(core_reset), .s_data(s_written), .m_data(closed)
+    );
     always @(posedge clk) begin
         if (m_start[COMPUTE] && !closed)      open_q <= open_q + 4'd1;
         else if (closed && !m_start[COMPUTE]) open_q <= open_q - 4'd1;
@@ -254,27 +224,33 @@ module gc_control #(
     end
 
     gc_supervisor #(.ADDR_W(ADDR_W)) u_supervisor (
-        .clk(clk), .rst(rst), .s_asked(asked), .s_asked_addr(asked_addr), .start(start), .s_misaligned(misaligned), .s_finished(finished), .s_stop(stop),
-        .s_force(force_bus), .cfg_watchdog(watchdog), .s_progress(progress_q), .s_moved(moved_q), .s_mismatch(mismatch), .s_overflow(token_overflow), .s_refused(refused), .s_refused_code(refused_code), .s_next(next), .s_active(active_q), .s_waiting(waiting_q), .s_draining(|open_q),
-        .s_index(indices_q), .s_fault(s_fault), .s_quiet(s_quiet && !s_scrubbing), .m_abort(m_abort), .core_rst(core_rst), .m_forget(m_forget), .m_done(done), .m_failed(failed),
+        .clk(clk), .rst(rst), .start(start), .cfg_watchdog(watchdog),
+        .s_asked(asked), .s_asked_addr(asked_addr), .s_misaligned(misaligned),
+        .s_finished(finished), .s_stop(stop), .s_force(force_bus),
+        .s_progress(progress_q), .s_moved(moved_q), .s_mismatch(mismatch), .s_overflow(token_overflow),
+        .s_refused(refused), .s_refused_code(refused_code), .s_next(next),
+        .s_active(active_q), .s_waiting(waiting_q), .s_draining(|open_q), .s_index(indices),
+        .s_fault(s_fault), .s_quiet(s_quiet && !s_scrubbing),
+        .m_abort(m_abort), .core_rst(core_rst), .m_forget(m_forget), .m_done(done), .m_failed(failed),
         .sts_running(running), .sts_open(bus_open), .sts_code(code), .sts_index(index), .sts_addr(error_addr)
     );
 
     // ---- Counters: per unit busy, waiting for each producer, idle; they sum to the cycles
     wire [COUNTERS-1:0] events;
     assign events[7:0]   = {2'd0, s_saturated, s_moves[1:0], 1'b1};
-    assign events[51:48] = {busy[COMPUTE] && s_yield, busy[COMPUTE] && !s_step && !s_pad && !s_yield, busy[COMPUTE] && s_pad, busy[COMPUTE] && s_step};
+    assign events[51:48] = {4{busy[COMPUTE]}} & {s_yield, !s_step && !s_pad && !s_yield, s_pad, s_step};
     generate
-        for (e = 0; e < ENGINES; e = e + 1) begin : g_events
+        for (e = 0; e < UNITS; e = e + 1) begin : g_events
             assign events[8+8*e +: 8] = {idle[e], waits[e*PRODUCERS +: PRODUCERS], busy[e]};
         end
     endgenerate
     gc_counters #(.N(COUNTERS)) u_counters (
         .clk(clk), .rst(rst), .clear(start), .s_event((running && !preparing) ? events : {COUNTERS{1'b0}}),
-        .s_read(s_reg_read && |s_reg_addr[11:8]), .s_high(s_reg_addr[2]), .s_index({~s_reg_addr[8], s_reg_addr[7:3]}), .m_data(counter_data)
+        .s_read(s_reg_read && |s_reg_addr[11:8]), .s_high(s_reg_addr[2]), .s_index({~s_reg_addr[8], s_reg_addr[7:3]}),
+        .m_data(counter_data)
     );
 
-    wire _unused = &{1'b0, fetch_unused};
+    wire _unused = &{1'b0, signals[2*5 +: 5]};     // of compute: s_read_signal, s_written_signal
 endmodule
 
 `default_nettype wire

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Event counters of 48 bits: counter n adds one in every cycle with s_event[n], all are cleared by `clear` and rst.
-// Read through a 64-bit window: reading the low word of a counter returns it and keeps the high word for the next read, so that a pair
-// of reads is consistent while the counter runs. Data come in the cycle after s_read.
+// Read through a 64-bit window: reading the low word of a counter returns it and keeps the high word for the next
+// read, so that a pair of reads is consistent while the counter runs. Data come in the cycle after s_read.
 `default_nettype none
 
 module gc_counters #(

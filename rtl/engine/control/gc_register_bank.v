@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's registers as in gradcore_regs.rdl (doc/registers.md): identification, commands and status, interrupt, base addresses, DMA
-// windows, watchdog, seed, error, loss and counters. Native port: a write takes one cycle and changes the bytes whose strobe is set; read data
-// come in the cycle after s_reg_read. What a program depends on is locked while busy; a start or a scrub is ignored then. Unknown addresses
-// read as zero and ignore writes.
+// The engine's registers as in gradcore_regs.rdl (doc/registers.md): identification, commands and status, interrupt,
+// base addresses, DMA windows, watchdog, seed, error, loss and counters. Native port: a write takes one cycle and
+// changes the bytes whose strobe is set; read data come in the cycle after s_reg_read. What a program depends on is
+// locked while busy; a start or a scrub is ignored then. Unknown addresses read as zero and ignore writes.
 `default_nettype none
 
 module gc_register_bank #(
@@ -28,13 +28,13 @@ module gc_register_bank #(
     output wire                           m_asked,             // the cycle before m_start
     output wire [ADDR_W-1:0]              m_asked_addr,        // in that cycle the first misaligned address, if any
     output wire                           m_misaligned,        // PROG_BASE or BASE is no multiple of the beat
-    output wire                           m_changed,           // pulse: the write of the cycle before has changed a window
+    output wire                           m_changed,  // pulse: the write of the cycle before has changed a window
     output wire [ADDR_W-1:0]              cfg_prog_base,
     output reg  [23:0]                    cfg_prog_length,
     output wire [4*ADDR_W-1:0]            cfg_base,
     output reg  [31:0]                    cfg_seed,
     output reg  [31:0]                    cfg_watchdog,
-    output wire [WINDOWS*(2*ADDR_W-22)-1:0] cfg_windows,       // {write rights, read rights, ends, bases}, in pages of 4 KiB
+    output wire [WINDOWS*(2*ADDR_W-22)-1:0] cfg_windows,  // {write rights, read rights, ends, bases}, in pages of 4 KiB
     output wire                           irq,
     input  wire                           s_busy,
     input  wire                           s_open,              // failed, but the memory still owes something
@@ -71,17 +71,21 @@ module gc_register_bank #(
     wire        free  = !busy && !s_open;
     wire        start = write && command && data[0] && free;
     wire        acknowledge = write && word == 6'h18;
-    wire        setting = word[5:3] == 3'b001 || word[5:2] == 4'b0100 || word == 6'h19;      // locked while busy, as the windows are
+    // locked while busy, as the windows are
+    wire        setting = word[5:3] == 3'b001 || word[5:2] == 4'b0100 || word == 6'h19;
     wire        window  = word[5] && {29'd0, word[4:2]} < WINDOWS;
     wire        ignored = write && ((setting && busy) || (window && (busy || lock_q)));
 
-    // The address that a word belongs to: PROG_BASE, ERROR_ADDR, a BASE. CTRL has none and takes the first that is misaligned.
+    // The address that a word belongs to: PROG_BASE, ERROR_ADDR, a BASE. CTRL has none and takes the first that is
+    // misaligned.
     wire [4:0]  skewed;
-    wire [2:0]  pick  = !command ? word[3:1] : skewed[0] ? 3'b100 : skewed[1] ? 3'b110 : skewed[2] ? 3'b111 : {2'b00, !skewed[3]};
+    wire [2:0]  worst = skewed[0] ? 3'b100 : skewed[1] ? 3'b110 : skewed[2] ? 3'b111 : {2'b00, !skewed[3]};
+    wire [2:0]  pick  = command ? worst : word[3:1];
     wire [63:0] wide  = {{(64-ADDR_W){1'b0}}, (pick == 3'b100) ? cfg_prog_base
-                      : (pick == 3'b011) ? (failed_q ? s_addr : {ADDR_W{1'b0}}) : cfg_base[{~pick[1], pick[0]}*ADDR_W +: ADDR_W]};
-    assign skewed = {|cfg_base[3*ADDR_W +: BEAT_W], |cfg_base[2*ADDR_W +: BEAT_W], |cfg_base[1*ADDR_W +: BEAT_W], |cfg_base[0 +: BEAT_W],
-                     |cfg_prog_base[0 +: BEAT_W]};
+                      : (pick == 3'b011) ? (failed_q ? s_addr : {ADDR_W{1'b0}})
+                      : cfg_base[{~pick[1], pick[0]}*ADDR_W +: ADDR_W]};
+    assign skewed = {|cfg_base[3*ADDR_W +: BEAT_W], |cfg_base[2*ADDR_W +: BEAT_W], |cfg_base[1*ADDR_W +: BEAT_W],
+                     |cfg_base[0 +: BEAT_W], |cfg_prog_base[0 +: BEAT_W]};
     assign m_asked      = start;
     assign m_asked_addr = wide[ADDR_W-1:0];
     assign m_misaligned = |skewed;
@@ -128,13 +132,20 @@ module gc_register_bank #(
 
     wire [4:0] pair = word[5:1];     // number of the two words of an address
     gc_address_register #(.ADDR_W(ADDR_W)) u_prog_base (
-        .clk(clk), .rst(rst), .s_write({word[0], ~word[0]} & {2{write && !busy && pair == 5'd4}}), .s_strb(s_reg_strb), .s_wdata(s_reg_wdata), .m_addr(cfg_prog_base)
+        .clk(clk), .rst(rst),
+        .s_write({word[0], ~word[0]} & {2{write && !busy && pair == 5'd4}}),
+        .s_strb(s_reg_strb),
+        .s_wdata(s_reg_wdata),
+        .m_addr(cfg_prog_base)
     );
     genvar n;
     generate
         for (n = 0; n < 4; n = n + 1) begin : g_base
             gc_address_register #(.ADDR_W(ADDR_W)) u_base (
-                .clk(clk), .rst(rst), .s_write({word[0], ~word[0]} & {2{write && !busy && pair == 6 + n}}), .s_strb(s_reg_strb), .s_wdata(s_reg_wdata),
+                .clk(clk), .rst(rst),
+                .s_write({word[0], ~word[0]} & {2{write && !busy && pair == 6 + n}}),
+                .s_strb(s_reg_strb),
+                .s_wdata(s_reg_wdata),
                 .m_addr(cfg_base[n*ADDR_W +: ADDR_W])
             );
         end
@@ -143,13 +154,20 @@ module gc_register_bank #(
     // Windows: 16 bytes each, base with the rights in its low bits, then the end.
     wire [31:0] window_data;
     gc_window_registers #(.ADDR_W(ADDR_W), .WINDOWS(WINDOWS)) u_windows (
-        .clk(clk), .rst(rst), .s_write(write && window && !ignored), .s_word(word[4:0]), .s_strb(s_reg_strb), .s_wdata(s_reg_wdata), .m_rdata(window_data),
-        .m_changed(m_changed), .cfg_windows(cfg_windows)
+        .clk(clk), .rst(rst),
+        .s_write(write && window && !ignored),
+        .s_word(word[4:0]),
+        .s_strb(s_reg_strb),
+        .s_wdata(s_reg_wdata),
+        .m_rdata(window_data),
+        .m_changed(m_changed),
+        .cfg_windows(cfg_windows)
     );
 
     always @(posedge clk)
         if (s_reg_read) begin
-            counter_q <= (s_reg_addr[11:8] == 4'd1 || s_reg_addr[11:8] == 4'd2) && (count < 6'd6 || (count > 6'd7 && count < 6'd52));
+            counter_q <= (s_reg_addr[11:8] == 4'd1 || s_reg_addr[11:8] == 4'd2)
+                      && (count < 6'd6 || (count > 6'd7 && count < 6'd52));
             if (!low) rdata_q <= 32'd0;
             else if (word[5]) rdata_q <= window_data;
             else case (word)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes every on-chip memory zero, so that the next user finds nothing of the last one: counts m_addr through the addresses of the deepest
-// memory, one per cycle, and each memory writes zero at it modulo its own depth while m_valid is high. m_busy is high from the cycle after
-// s_start until the last word is zero, DEPTH + 8 cycles; a start in between begins anew. Nothing else may be written meanwhile.
+// Makes every on-chip memory zero, so that the next user finds nothing of the last one: counts m_addr through the
+// addresses of the deepest memory, one per cycle, and each memory writes zero at it modulo its own depth while m_valid
+// is high. m_busy is high from the cycle after s_start until the last word is zero, DEPTH + 8 cycles; a start in
+// between begins anew. Nothing else may be written meanwhile.
 `default_nettype none
 
 module gc_scrub #(

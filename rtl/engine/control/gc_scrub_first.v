@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets a program begin when the buffers hold nothing of others (doc/registers.md, "Scrub"). A scrub is due after a reset and after a change of
-// the windows; m_scrub starts it with the next start, or at once when the host asks. s_scrubbing is high from the cycle after m_scrub until
-// all buffers are clear. m_begin comes with start, or when the scrub before it has ended; never for a program that fails before it begins.
+// Lets a program begin when the buffers hold nothing of others (doc/registers.md, "Scrub"). A scrub is due after a
+// reset and after a change of the windows; m_scrub starts it with the next start, or at once when the host asks.
+// s_scrubbing is high from the cycle after m_scrub until all buffers are clear. m_begin comes with start, or when the
+// scrub before it has ended; never for a program that fails before it begins.
 `default_nettype none
 
 module gc_scrub_first (

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a program to its end, good or bad. The first error of a program (doc/registers.md, "Errors") is kept; m_abort then stops all new
-// memory requests, and when nothing is outstanding any more, core_rst takes the engine back to where it was before the program. Only then
-// the program counts as failed, so the bus is clean when anybody hears of it. A bus that stays still is not waited for: the program fails, and
-// sts_open stands until the answers have come after all or s_force gives them up (m_forget). sts_running from start to end.
+// Runs a program to its end, good or bad. The first error of a program (doc/registers.md, "Errors") is kept; m_abort
+// then stops all new memory requests, and when nothing is outstanding any more, core_rst takes the engine back to
+// where it was before the program. Only then the program counts as failed, so the bus is clean when anybody hears of
+// it. A bus that stays still is not waited for: the program fails, and sts_open stands until the answers have come
+// after all or s_force gives them up (m_forget). sts_running from start to end.
 `default_nettype none
 
 module gc_supervisor #(
@@ -71,10 +72,16 @@ module gc_supervisor #(
     // The unit that an error belongs to, one-hot; none: dispatch.
     wire [4:0] lost     = |s_mismatch ? s_mismatch : |s_active ? s_active : s_waiting;
     wire [4:0] first    = lost & (~lost + 5'd1);
-    wire [4:0] bus      = bus_writes ? {|bus_client[2:1], bus_client[0], 3'b000} : {|bus_client[4:3], 2'b00, bus_client[2:1]};
+    wire [4:0] writer   = {|bus_client[2:1], bus_client[0], 3'b000};
+    wire [4:0] reader   = {|bus_client[4:3], 2'b00, bus_client[2:1]};
+    wire [4:0] bus      = bus_writes ? writer : reader;
     wire [4:0] culprit  = bus_error ? bus : (~(|s_mismatch) && own) ? 5'd0 : first;
     wire [23:0] index;
-    gc_one_hot_mux #(.N(6), .W(24)) u_index (.s_select({~(|culprit), culprit}), .s_data({s_next, s_index}), .m_data(index));
+    gc_one_hot_mux #(.N(6), .W(24)) u_index (
+        .s_select({~(|culprit), culprit}),
+        .s_data({s_next, s_index}),
+        .m_data(index)
+    );
 
     wire waits    = abort_q && ~(|clear_q);
     wire clean    = waits && s_quiet;
@@ -103,8 +110,9 @@ module gc_supervisor #(
             sts_index <= 24'd0;
             sts_addr  <= s_misaligned ? s_asked_addr : {ADDR_W{1'b0}};
         end else if (error) begin
-            sts_code  <= bus_error ? bus_code : |s_mismatch ? MALFORMED : s_refused ? s_refused_code : s_misaligned ? MISALIGNED
-                       : s_overflow ? OVERFLOW : s_stop ? STOPPED : deadlock ? DEADLOCK : WATCHDOG;
+            sts_code  <= bus_error ? bus_code : |s_mismatch ? MALFORMED : s_refused ? s_refused_code
+                       : s_misaligned ? MISALIGNED : s_overflow ? OVERFLOW : s_stop ? STOPPED
+                       : deadlock ? DEADLOCK : WATCHDOG;
             sts_index <= index;
             if (bus_error) sts_addr <= bus_addr;
         end

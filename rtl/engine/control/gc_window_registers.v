@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The registers of the DMA windows (doc/registers.md): per window base (two words), end (two words). Bits 11:0 of an address are zero; in the
-// base's place stand the rights, [0] read, [1] write. All are zero after a reset. A write changes the bytes whose strobe is set. m_rdata follows
-// s_word at once; m_changed comes in the cycle after a write that has changed something.
+// The registers of the DMA windows (doc/registers.md): per window base (two words), end (two words). Bits 11:0 of an
+// address are zero; in the base's place stand the rights, [0] read, [1] write. All are zero after a reset. A write
+// changes the bytes whose strobe is set. m_rdata follows s_word at once; m_changed comes in the cycle after a write
+// that has changed something.
 `default_nettype none
 
 module gc_window_registers #(
@@ -16,7 +17,7 @@ module gc_window_registers #(
     input  wire [31:0]                    s_wdata,
     output wire [31:0]                    m_rdata,
     output wire                           m_changed,
-    output wire [WINDOWS*(2*ADDR_W-22)-1:0] cfg_windows    // {write rights, read rights, ends, bases}, in pages of 4 KiB
+    output wire [WINDOWS*(2*ADDR_W-22)-1:0] cfg_windows  // {write rights, read rights, ends, bases}, in pages of 4 KiB
 );
     localparam PAGE_W = ADDR_W - 12;
     localparam [63:0] HIGH      = (64'd1 << (ADDR_W - 32)) - 64'd1;
@@ -39,8 +40,20 @@ module gc_window_registers #(
                 reg  [1:0]        rights_q;
                 wire [3:0]        mine = {3'b000, s_write && s_word[4:2] == w} << s_word[1:0];
 
-                gc_address_register #(.ADDR_W(ADDR_W), .LOW(12)) u_base (.clk(clk), .rst(rst), .s_write(mine[1:0]), .s_strb(s_strb), .s_wdata(s_wdata), .m_addr(first));
-                gc_address_register #(.ADDR_W(ADDR_W), .LOW(12)) u_end (.clk(clk), .rst(rst), .s_write(mine[3:2]), .s_strb(s_strb), .s_wdata(s_wdata), .m_addr(behind));
+                gc_address_register #(.ADDR_W(ADDR_W), .LOW(12)) u_base (
+                    .clk(clk), .rst(rst),
+                    .s_write(mine[1:0]),
+                    .s_strb(s_strb),
+                    .s_wdata(s_wdata),
+                    .m_addr(first)
+                );
+                gc_address_register #(.ADDR_W(ADDR_W), .LOW(12)) u_end (
+                    .clk(clk), .rst(rst),
+                    .s_write(mine[3:2]),
+                    .s_strb(s_strb),
+                    .s_wdata(s_wdata),
+                    .m_addr(behind)
+                );
                 always @(posedge clk) begin
                     if (mine[0] && s_strb[0]) rights_q <= s_wdata[1:0];
                     if (rst) rights_q <= 2'b00;
@@ -49,7 +62,8 @@ module gc_window_registers #(
                 assign cfg_windows[(WINDOWS+w)*PAGE_W +: PAGE_W] = behind;
                 assign cfg_windows[2*WINDOWS*PAGE_W+w]           = rights_q[0];
                 assign cfg_windows[2*WINDOWS*PAGE_W+WINDOWS+w]   = rights_q[1];
-                assign words[w*128 +: 128] = {{(64-ADDR_W){1'b0}}, behind, 12'd0, {(64-ADDR_W){1'b0}}, first, 10'd0, rights_q};
+                assign words[w*128 +: 64]    = {{(64-ADDR_W){1'b0}}, first, 10'd0, rights_q};
+                assign words[w*128+64 +: 64] = {{(64-ADDR_W){1'b0}}, behind, 12'd0};
             end else begin : g_unused
                 assign words[w*128 +: 128] = 128'd0;
             end

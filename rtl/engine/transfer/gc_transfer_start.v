@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Begins a DRAM transfer: adds the selected base to the address, offers the descriptor until it is taken, and counts the words: m_open
-// while there are words to come, m_last for the last one. The descriptor is offered from the second cycle after `start`.
+// Begins a DRAM transfer: adds the selected base to the address, offers the descriptor until it is taken, and counts
+// the words: m_open while there are words to come, m_last for the last one. The descriptor is offered from the second
+// cycle after `start`.
 `default_nettype none
 
 module gc_transfer_start #(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks over the vectors of a stored tensor in memory order (doc/instructions.md, "LOAD and STORE"): loops b, y, x, c and,
-// with upsample, qy, qx inside. Gives one natural access of an operand buffer per word: its address, block origin and channel.
-// `start` begins a walk with a stable configuration; a word every cycle that m_ready allows, the first in the cycle after start;
-// m_last marks the end of the walk, m_last_group the words of the last image group.
+// Walks over the vectors of a stored tensor in memory order (doc/instructions.md, "LOAD and STORE"): loops b, y, x, c
+// and, with upsample, qy, qx inside. Gives one natural access of an operand buffer per word: its address, block origin
+// and channel. `start` begins a walk with a stable configuration; a word every cycle that m_ready allows, the first in
+// the cycle after start; m_last marks the end of the walk, m_last_group the words of the last image group.
 `default_nettype none
 
 module gc_vector_walker (
@@ -42,8 +42,14 @@ module gc_vector_walker (
     gc_loop_nest #(.LEVELS(6), .W(16)) u_loops (
         .clk(clk),
         .cfg_count({n_q, n_q, cfg_n_c, cfg_n_x, cfg_n_y, cfg_n_b}),
-        .start(start), .step(step),
-        .advance(advance), .restart(restart), .at_first(loops_at_first_unused), .at_last(at_last), .last(m_last), .index(index)
+        .start(start),
+        .step(step),
+        .advance(advance),
+        .restart(restart),
+        .at_first(loops_at_first_unused),
+        .at_last(at_last),
+        .last(m_last),
+        .index(index)
     );
 
     wire [6*16-1:0] stride = {cfg_stride_qx, cfg_stride_qy, 16'd1, cfg_stride_x, cfg_stride_y, cfg_stride_b};
@@ -71,7 +77,8 @@ module gc_vector_walker (
         if (rst)                  m_valid <= 1'b0;
     end
 
-    wire _unused = &{1'b0, index[0 +: 16], index[1*16+12 +: 4], index[2*16+12 +: 4], index[4*16 +: 32], loops_at_first_unused, at_last[5:1]};
+    wire _unused = &{1'b0, index[0 +: 16], index[1*16+12 +: 4], index[2*16+12 +: 4], index[4*16 +: 32],
+                     loops_at_first_unused, at_last[5:1]};
 endmodule
 
 `default_nettype wire

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the DRAM side of an instruction (doc/instructions.md) as words of LANES data words: strided descriptor, beats packed to or taken apart into
-// words, memory words narrowed to DW bits. With PACKED and cfg_packed a word is LANES bits in memory; the others of each lane are not defined. A word per cycle where the port delivers. `start` begins a transfer with a stable instruction; a
-// new transfer may start once all words of the last have been taken. sts_bad when the beats do not hold just the words: they end before
+// Reads the DRAM side of an instruction (doc/instructions.md) as words of LANES data words. The beats of a strided
+// descriptor are packed to words or taken apart into them; each memory word is narrowed to DW bits. A word per cycle
+// where the port delivers. With PACKED and cfg_packed a word is LANES bits in memory, bit 0 of each lane; what is in
+// the other bits is not defined. `start` begins a transfer; its fields, cfg_*, are stable until the end. A new transfer
+// may start once all words of the last have been taken. sts_bad: the beats do not hold just the words. They end before
 // the last word, or the last word leaves some behind.
 `default_nettype none
 
@@ -16,10 +18,16 @@ module gc_word_reader #(
     input  wire                clk,
     input  wire                rst,
     input  wire                start,
-    input  wire [1023:0]       s_instruction,
-    input  wire                cfg_packed,   // stable from start to the last word
     input  wire [47:0]         cfg_addr,
     input  wire [4*ADDR_W-1:0] cfg_base,
+    input  wire [1:0]          cfg_base_sel,
+    input  wire [31:0]         cfg_run_beats,
+    input  wire [15:0]         cfg_n1,
+    input  wire [31:0]         cfg_stride1,
+    input  wire [15:0]         cfg_n2,
+    input  wire [31:0]         cfg_stride2,
+    input  wire [31:0]         cfg_n_words,
+    input  wire                cfg_packed,
     output wire                m_rreq_valid,
     input  wire                m_rreq_ready,
     output wire [ADDR_W-1:0]   m_rreq_addr,
@@ -47,14 +55,17 @@ module gc_word_reader #(
     wire               drained;
 
     gc_transfer_start #(.ADDR_W(ADDR_W)) u_start (
-        .clk(clk), .rst(rst), .start(start), .cfg_addr(cfg_addr), .cfg_base(cfg_base), .cfg_base_sel(s_instruction[2*16+8 +: 2]),
-        .cfg_words(s_instruction[25*16 +: 32]), .m_valid(desc_valid), .m_ready(desc_ready), .m_addr(desc_addr),
+        .clk(clk), .rst(rst), .start(start),
+        .cfg_addr(cfg_addr), .cfg_base(cfg_base), .cfg_base_sel(cfg_base_sel), .cfg_words(cfg_n_words),
+        .m_valid(desc_valid), .m_ready(desc_ready), .m_addr(desc_addr),
         .s_word(m_valid && m_ready), .m_open(sts_open), .m_last(m_last)
     );
     gc_dma_reader #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .DEPTH(BEATS), .MAX_BURST(BEATS/4)) u_dma (
-        .clk(clk), .rst(rst), .s_valid(desc_valid), .s_ready(desc_ready), .s_addr(desc_addr),
-        .s_run_beats(s_instruction[6*16 +: 32]), .s_n1(s_instruction[8*16 +: 16]), .s_stride1(s_instruction[9*16 +: 32]),
-        .s_n2(s_instruction[11*16 +: 16]), .s_stride2(s_instruction[12*16 +: 32]),
+        .clk(clk), .rst(rst),
+        .s_valid(desc_valid), .s_ready(desc_ready), .s_addr(desc_addr),
+        .s_run_beats(cfg_run_beats),
+        .s_n1(cfg_n1), .s_stride1(cfg_stride1),
+        .s_n2(cfg_n2), .s_stride2(cfg_stride2),
         .m_rreq_valid(m_rreq_valid), .m_rreq_ready(m_rreq_ready), .m_rreq_addr(m_rreq_addr), .m_rreq_len(m_rreq_len),
         .s_rdat_valid(s_rdat_valid), .s_rdat_data(s_rdat_data),
         .m_valid(beat_valid), .m_ready(beat_ready), .m_data(beat_data), .sts_drained(drained)
@@ -63,30 +74,32 @@ module gc_word_reader #(
 
     // Words of words, and with PACKED words of bits beside them.
     wire bits = cfg_packed && PACKED != 0;
-    wire word_valid;
-    wire word_ready;
+    wire word_valid, word_ready;
     genvar i;
     generate
         if (WORD_W >= MEM_W) begin : g_wide
             wire pack_m_last_unused;
             wire [$clog2(WORD_W/MEM_W):0] pack_m_words_unused;
             gc_stream_upsize #(.WIDTH(MEM_W), .RATIO(WORD_W/MEM_W)) u_pack (
-                .clk(clk), .rst(rst), .s_valid(beat_valid && !bits), .s_ready(word_ready), .s_last(1'b0), .s_data(beat_data),
-                .m_valid(word_valid), .m_ready(m_ready), .m_last(pack_m_last_unused), .m_words(pack_m_words_unused), .m_data(word)
+                .clk(clk), .rst(rst),
+                .s_valid(beat_valid && !bits), .s_ready(word_ready), .s_last(1'b0), .s_data(beat_data),
+                .m_valid(word_valid), .m_ready(m_ready), .m_data(word),
+                .m_last(pack_m_last_unused), .m_words(pack_m_words_unused)
             );
             wire _unused = &{1'b0, pack_m_last_unused, pack_m_words_unused};
         end else begin : g_narrow
             gc_stream_downsize #(.WIDTH(WORD_W), .RATIO(MEM_W/WORD_W)) u_unpack (
-                .clk(clk), .rst(rst), .s_valid(beat_valid && !bits), .s_ready(word_ready), .s_data(beat_data),
+                .clk(clk), .rst(rst),
+                .s_valid(beat_valid && !bits), .s_ready(word_ready), .s_data(beat_data),
                 .m_valid(word_valid), .m_ready(m_ready), .m_flush(m_last), .m_data(word)
             );
         end
         if (PACKED != 0) begin : g_bits
-            wire             bits_valid;
-            wire             bits_ready;
+            wire             bits_valid, bits_ready;
             wire [LANES-1:0] lane;
             gc_stream_downsize #(.WIDTH(LANES), .RATIO(MEM_W/LANES)) u_bits (
-                .clk(clk), .rst(rst), .s_valid(beat_valid && bits), .s_ready(bits_ready), .s_data(beat_data),
+                .clk(clk), .rst(rst),
+                .s_valid(beat_valid && bits), .s_ready(bits_ready), .s_data(beat_data),
                 .m_valid(bits_valid), .m_ready(m_ready), .m_flush(m_last), .m_data(lane)
             );
             assign beat_ready = bits ? bits_ready : word_ready;
@@ -104,7 +117,7 @@ module gc_word_reader #(
         end
     endgenerate
 
-    wire _unused = &{1'b0, s_rdat_last, s_instruction, word};
+    wire _unused = &{1'b0, s_rdat_last, word};
 endmodule
 
 `default_nettype wire

@@ -7,17 +7,12 @@ import cocotb
 import pytest
 from cocotb.triggers import ReadOnly
 
+from tb.support.access import ACCESS_W, natural
 from tb.support.bench import cycles, start
 from tb.support.bits import pack, unpack
 from tb.support.runner import expect_elaboration_error, parameter, run
 
 LATENCY = 7
-
-
-def record(addr, chan=0, height=4095, width=4095):
-    """An access to a whole vector in fold 0 (doc/architecture.md, "Access records"): addr, channel, height, width, all
-    else zero."""
-    return addr | chan << 60 | height << 118 | width << 130
 
 
 class Buffer:
@@ -39,7 +34,9 @@ class Buffer:
         vectors = self.vector(), self.vector()
         for name, addr in (("a_rd", a_rd), ("b_rd", b_rd), ("a_wr", a_wr), ("b_wr", b_wr)):
             getattr(dut, f"{name}_valid").value = int(addr is not None)
-            getattr(dut, f"{name}_access").value = random.getrandbits(142) if addr is None else record(addr, addr)
+            getattr(dut, f"{name}_access").value = (
+                random.getrandbits(ACCESS_W) if addr is None else natural(addr, 0, 0, addr, 0)
+            )
         dut.a_wr_data.value, dut.b_wr_data.value, dut.a_wr_enable.value = (
             pack(vectors[0], self.width),
             pack(vectors[1], self.width),
@@ -134,9 +131,12 @@ def test_shared_buffer(grid, cols, width, mark):
             "COLS_LOG": cols.bit_length() - 1,
             "ADDR_W": 20 if width == 1 else 16,
             "MARK_W": mark,
+            "ACCESS_W": ACCESS_W,
         },
     )
 
 
 def test_refuses():
-    expect_elaboration_error("engine", "gc_shared_buffer", {"DEPTH": 1 << 17}, "DEPTH_beyond_the_addresses")
+    expect_elaboration_error(
+        "engine", "gc_shared_buffer", {"DEPTH": 1 << 17, "ACCESS_W": ACCESS_W}, "DEPTH_beyond_the_addresses"
+    )

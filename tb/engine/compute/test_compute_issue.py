@@ -8,6 +8,7 @@ from cocotb.triggers import ReadOnly
 
 from gradcore.compiler.emission import compute_cycles
 from gradcore.isa.instruction import BP, FP, WU, Opcode, assemble, instruction
+from tb.support.access import ACCESS_W, fields
 from tb.support.bench import cycles, start
 from tb.support.runner import parameter, run
 
@@ -146,12 +147,12 @@ async def groups_of_lanes_share_the_channels(dut):
         for _ in range(n_c + 3):
             await cycles(dut, 1)
             if dut.m_valid.value:
-                access = int(dut.m_row.value)
+                access = fields(int(dut.m_row.value))
                 got.append(
                     (
                         int(dut.m_split.value),
-                        access & 0xFFFF,
-                        access >> 60 & 0xFFFF,
+                        access["addr"],
+                        access["chan"],
                         int(dut.m_wgt_addr.value),
                         int(dut.m_wgt_rot.value),
                     )
@@ -162,4 +163,8 @@ async def groups_of_lanes_share_the_channels(dut):
 
 @pytest.mark.parametrize("cols", GROUPS)
 def test_compute_issue(cols):
-    run("engine", "gc_compute_issue", {"COLS": cols, "COLS_LOG": cols.bit_length() - 1, "GROUPS": GROUPS[cols]})
+    run(
+        "engine",
+        "gc_compute_issue",
+        {"COLS": cols, "COLS_LOG": cols.bit_length() - 1, "GROUPS": GROUPS[cols], "ACCESS_W": ACCESS_W},
+    )

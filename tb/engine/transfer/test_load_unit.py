@@ -1,181 +1,154 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LOAD between a memory and the buffers of the bench: every vector at its place, words and bits, scaled by gates and
-with gates derived; a write of two buffers takes place in both at once."""
+"""LOAD between a DRAM and the buffers of the model: the same words in the same banks, up-sampled and scaled, with gates
+derived, and gates as bits; two buffers of a word are written in one cycle."""
 
 import random
 from collections import deque
-from itertools import product
+from functools import partial
 
 import cocotb
-import numpy as np
 import pytest
 from cocotb.triggers import ReadOnly
 
-from gradcore.isa.instruction import Opcode, encode, instruction
-from tb.dma.memory import Memory
+from gradcore.isa.instruction import GATE_BUFFER, Opcode, instruction
+from gradcore.machine.transfers import Load
+from tb.engine.transfer.machine import after, begin, dram, end, model, refill, words
+from tb.support.access import ACCESS_W
 from tb.support.bench import cycles, reset, start
 from tb.support.bits import pack, unpack
 from tb.support.runner import parameter, run
 
-ADDRESS, MASK = 4096, 0xFFFFF
-HOW = ("plain", "scale", "derive", "targets", "packed")
 
-
-class Buffers:
-    """Takes writes when it likes and answers gate reads in order after some cycles; `writes`: (buffer, address, lanes)
-    in order, `asked`: addresses of the gates, `gates`: what they were."""
-
-    def __init__(self, dut, stall):
-        self.dut, self.stall, self.lanes, self.width = dut, stall, parameter("GRID") ** 2, parameter("DW")
-        self.begin()
-        cocotb.start_soon(self._run())
-
-    def begin(self):
-        self.writes, self.asked, self.gates, self.done, self.bad = [], [], [], 0, False
-
-    async def _run(self):
-        dut, queue, now = self.dut, deque(), 0
-        while True:
-            ready = sum((random.random() >= self.stall) << n for n in range(3))
-            dut.m_wr_ready.value, gate_ready = ready, random.random() >= self.stall
-            dut.m_gate_ready.value = int(gate_ready)
-            answer = bool(queue) and queue[0][0] <= now
-            dut.s_gate_valid.value = int(answer)
-            dut.s_gate_data.value = queue.popleft()[1] if answer else random.getrandbits(self.lanes)
-            await ReadOnly()
-            if dut.rst.value:
-                queue.clear()
-            else:
-                self._look(ready, gate_ready, queue, now)
-            await cycles(dut, 1)
-            now += 1
-
-    def _look(self, ready, gate_ready, queue, now):
-        dut = self.dut
-        valid = int(dut.m_wr_valid.value)
-        assert not valid & ~ready, "a write that no buffer takes"
-        for buffer in (n for n in range(3) if valid >> n & 1):
-            access = dut.m_wr_gate_access if buffer == 2 else dut.m_wr_access
-            lanes = (
-                unpack(dut.m_wr_gate.value, 1, self.lanes, signed=False)
-                if buffer == 2
-                else unpack(dut.m_wr_data.value, self.width, self.lanes)
-            )
-            self.writes.append((buffer, int(access.value) & MASK, lanes, now))
-        if gate_ready and dut.m_gate_valid.value:
-            self.asked.append(int(dut.m_gate_access.value) & MASK)
-            self.gates.append(random.getrandbits(self.lanes))
-            queue.append((now + 7 + random.randint(0, 3), self.gates[-1]))
-        self.done += bool(dut.m_done.value)
-        self.bad |= bool(dut.m_bad.value)
-
-
-def random_load(how, beat, wrong=0):
-    lanes, element = parameter("GRID") ** 2, 1 if parameter("DW") == 8 else 2
-    n = {name: random.randint(1, most) for name, most in (("n_b", 3), ("n_y", 2), ("n_x", 2), ("n_c", 5))}
-    words = int(np.prod(list(n.values()))) + wrong
-    size = lanes // 8 if how == "packed" else lanes * element
+def random_load(machine):
+    """Small loops over vectors that lie side by side; a run or several."""
+    config = machine.config
+    n = {name: random.randint(1, most) for name, most in (("n_b", 2), ("n_y", 2), ("n_x", 2), ("n_c", 2))}
+    count = n["n_b"] * n["n_y"] * n["n_x"] * n["n_c"]
+    upsample, scale = random.getrandbits(1), random.getrandbits(1)
+    buffer = random.choice([0, 1, GATE_BUFFER])
+    packed, derive = (random.getrandbits(1), 0) if buffer == GATE_BUFFER else (0, random.getrandbits(1))
+    if derive:
+        upsample = scale = 0
+    beats = -(-count * (config.gate_bytes if packed else config.vector_bytes) // config.mem_bytes)
+    runs = 2 if beats % 2 == 0 and random.random() < 0.5 else 1
+    step = 4 if upsample else 1
+    fold = random.randint(int(upsample), config.log_grid)
     return instruction(
         Opcode.LOAD,
-        addr=ADDRESS,
-        run_beats=-(-words * size // beat),
-        n1=1,
+        buffer=buffer,
+        upsample=upsample,
+        scale=scale,
+        derive=derive,
+        packed=packed,
+        fold=fold,
+        pool_bit=random.randrange(config.log_grid),
+        addr=config.mem_bytes * random.randrange(8),
+        run_beats=beats // runs,
+        n1=runs,
+        stride1=config.mem_bytes * (beats // runs + random.randint(0, 3)),
         n2=1,
-        n_words=words,
-        buffer=2 if how in ("targets", "packed") else random.getrandbits(1),
-        packed=how == "packed",
-        derive=how == "derive",
-        scale=how == "scale",
-        fold=random.randint(0, 2),
+        n_words=count,
         base=random.getrandbits(16),
         gate_base=random.getrandbits(20),
+        stride_x=n["n_c"] * step,
+        stride_y=n["n_c"] * n["n_x"] * step,
+        stride_b=n["n_c"] * n["n_x"] * n["n_y"] * step,
+        stride_qx=n["n_c"],
+        stride_qy=2 * n["n_c"],
         **n,
-        stride_x=random.getrandbits(16),
-        stride_y=random.getrandbits(16),
-        stride_b=random.getrandbits(16),
     )
 
 
-def vectors_of(memory, instr, beat):
-    """Random vectors put into the memory, many of their words zero or negative."""
-    lanes, width, words = parameter("GRID") ** 2, parameter("DW"), instr["n_words"]
-    bits = 1 if instr["packed"] else 8 if width == 8 else 16
-    limit = 1 << width - 1
-    low, high = (0, 2) if instr["packed"] else (-limit, limit)
-    vectors = np.array([[random.choice([0, 1, max(low, -1), random.randrange(low, high)]) for _ in range(lanes)]
-                        for _ in range(words)])  # fmt: skip
-    memory.data.clear()
-    data = pack([int(value) for value in vectors.reshape(-1)], bits)
-    for k in range(instr["run_beats"]):
-        memory.data[ADDRESS + beat * k] = data >> 8 * beat * k & (1 << 8 * beat) - 1
-    return vectors
+class Buffers:
+    """Answers reads of gates in order after some cycles and takes the writes."""
 
+    def __init__(self, dut, stall):
+        self.dut, self.stall, self.machine = dut, stall, None
+        cocotb.start_soon(self._run())
 
-def places(instr, base):
-    counts = (range(instr[name]) for name in ("n_b", "n_y", "n_x", "n_c"))
-    strides = [instr[name] for name in ("stride_b", "stride_y", "stride_x")] + [1]
-    return [base + int(np.dot(place, strides)) & MASK for place in product(*counts)]
+    def begin(self, machine, *instructions):
+        self.targets = [1 << instr["buffer"] | instr["derive"] << GATE_BUFFER for instr in instructions]
+        self.machine, self.found = (
+            machine,
+            {0: machine.buffers[0].words.copy(), 1: machine.buffers[1].words.copy(), 2: machine.gate.words.copy()},
+        )
 
-
-async def begin(dut, instr):
-    dut.s_instruction.value, dut.start.value = int.from_bytes(encode(instr), "little"), 1
-    await cycles(dut, 1)
-    dut.start.value = 0
+    async def _run(self):
+        dut, queue, now, dw = self.dut, deque(), 0, parameter("DW")
+        lanes = parameter("GRID") ** 2
+        while True:
+            answer = bool(queue) and queue[0][0] <= now
+            dut.m_gate_ready.value, dut.m_wr_ready.value = (
+                int(random.random() >= self.stall),
+                ready := sum((random.random() >= self.stall) << n for n in range(3)),
+            )
+            dut.s_gate_valid.value, dut.s_gate_data.value = (
+                int(answer),
+                queue.popleft()[1] if answer else random.getrandbits(lanes),
+            )
+            await ReadOnly()
+            if self.machine and not dut.rst.value:
+                if dut.m_gate_valid.value and dut.m_gate_ready.value:
+                    gate = self.machine.gate.words.reshape(-1)[words(self.machine, int(dut.m_gate_access.value))]
+                    queue.append((now + random.randint(5, 9), pack(gate, 1)))
+                valid = int(dut.m_wr_valid.value)
+                assert not valid & ~ready, "a write that no buffer takes"
+                assert valid in (0, *self.targets), "not in all its buffers at once"
+                for buffer in (n for n in range(3) if valid >> n & 1):
+                    if buffer == GATE_BUFFER:
+                        access, values = dut.m_wr_gate_access, unpack(dut.m_wr_gate.value, 1, lanes, False)
+                    else:
+                        access, values = dut.m_wr_access, unpack(dut.m_wr_data.value, dw, lanes)
+                    self.found[buffer].reshape(-1)[words(self.machine, int(access.value))] = values
+            await cycles(dut, 1)
+            now += 1
 
 
 @cocotb.test()
 @cocotb.parametrize(stall=[0.0, 0.4])
-async def vectors_and_gates_arrive_at_their_places(dut, stall):
-    beat = parameter("MEM_W") // 8
-    await start(dut, start=0, cfg_base=0, s_instruction=0)
-    buffers, memory = Buffers(dut, stall), Memory(dut, beat, stall, latency=(1, 9))
-    for how in 3 * HOW:
-        instr = random_load(how, beat)
-        vectors = vectors_of(memory, instr, beat)
-        buffers.begin()
+async def buffers_get_what_the_model_writes(dut, stall):
+    await start(dut, start=0, cfg_base=0)
+    buffers, memory = Buffers(dut, stall), None
+    for _ in range(20):
+        machine = model(parameter("GRID"), parameter("GRID"))
+        memory = memory or dram(dut, machine, stall)
+        refill(memory, machine)
+        instr = random_load(machine)
+        buffers.begin(machine, instr)
+        wanted = after(machine, partial(Load, instr=instr))
         await begin(dut, instr)
-        for _ in range(3000):
-            if buffers.done:
-                break
-            await cycles(dut, 1)
+        await end(dut)
+        for number, banks in enumerate((*wanted.buffers, wanted.gate)):
+            assert (buffers.found[number] == banks.words).all(), (number, instr)
         await cycles(dut, random.randint(1, 3))
-        assert buffers.done == 1 and not buffers.bad
-        at, gate_at = places(instr, instr["base"]), places(instr, instr["gate_base"])
-        assert buffers.asked == (gate_at if how == "scale" else [])
-        expected = []
-        for k, vector in enumerate(vectors):
-            if how == "scale":
-                vector = np.where([buffers.gates[k] >> lane & 1 for lane in range(len(vector))], vector, 0)
-            if instr["buffer"] == 2:
-                expected.append((2, gate_at[k], (vector & 1).tolist()))
-            else:
-                expected.append((instr["buffer"], at[k], vector.tolist()))
-            if how == "derive":
-                expected.append((2, gate_at[k], (vector > 0).astype(int).tolist()))
-        assert [write[:3] for write in buffers.writes] == expected, instr
-        times = [write[3] for write in buffers.writes]
-        assert how != "derive" or times[::2] == times[1::2]
 
 
 @cocotb.test()
-async def lengths_that_differ_are_bad(dut):
-    beat = parameter("MEM_W") // 8
-    await start(dut, start=0, cfg_base=0, s_instruction=0)
-    buffers, memory = Buffers(dut, 0.2), Memory(dut, beat, 0.2, latency=(1, 9))
-    for how in HOW:
-        for wrong in (1, 40):
-            instr = random_load(how, beat, wrong)
-            vectors_of(memory, instr, beat)
-            buffers.begin()
-            await begin(dut, instr)
-            for _ in range(3000):
-                if buffers.bad:
-                    break
-                await cycles(dut, 1)
-            assert buffers.bad
-            await reset(dut)
+async def lengths_that_do_not_agree_are_bad(dut):
+    """Too few or too many words for the loops, too few or too many beats for the words."""
+    machine = model(parameter("GRID"), parameter("GRID"))
+    await start(dut, start=0, cfg_base=0)
+    Buffers(dut, 0.2).begin(machine, *(instruction(Opcode.LOAD, buffer=n, derive=n == 1) for n in range(3)))
+    dram(dut, machine, 0.2)
+    for field, wrong in (("n_words", 1), ("n_words", -1), ("run_beats", 3), ("run_beats", -1), ("n_c", 1), ("n_c", -1)):
+        await reset(dut)
+        loops = {"n_b": 1, "n_y": 2, "n_x": 1, "n_c": 3}
+        beats = -(-6 * machine.config.vector_bytes // machine.config.mem_bytes)
+        how = random.choice([{}, {"buffer": 1, "derive": 1}, {"buffer": 2, "packed": 1}])
+        if how.get("packed"):
+            beats = -(-6 * machine.config.gate_bytes // machine.config.mem_bytes)
+        instr = instruction(Opcode.LOAD, n_words=6, run_beats=beats, n1=1, n2=1, stride_y=3, **how, **loops)
+        if not instr[field] + wrong:
+            continue
+        instr[field] += wrong
+        await begin(dut, instr)
+        for _ in range(600):
+            if dut.m_bad.value:
+                break
+            await cycles(dut, 1)
+        assert dut.m_bad.value, (field, wrong)
 
 
-@pytest.mark.parametrize("grid, width, mem_w", [(4, 8, 64), (4, 16, 512), (8, 11, 64), (8, 8, 512)])
+@pytest.mark.parametrize("grid, width, mem_w", [(4, 8, 64), (4, 16, 512), (8, 11, 512)])
 def test_load_unit(grid, width, mem_w):
-    run("engine", "gc_load_unit", {"GRID": grid, "DW": width, "MEM_W": mem_w, "ADDR_W": 40})
+    run("engine", "gc_load_unit", {"GRID": grid, "DW": width, "MEM_W": mem_w, "ADDR_W": 40, "ACCESS_W": ACCESS_W})

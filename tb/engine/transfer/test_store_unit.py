@@ -14,6 +14,7 @@ from cocotb.triggers import ReadOnly
 from gradcore.isa.fold import lane_images
 from gradcore.isa.instruction import Opcode, encode, instruction
 from tb.dma.memory import Memory
+from tb.support.access import ACCESS_W, fields
 from tb.support.bench import cycles, start
 from tb.support.bits import pack, unpack
 from tb.support.runner import parameter, run
@@ -32,9 +33,7 @@ class Buffer:
 
     def _masked(self, access, vector):
         """The lanes of a vector inside the map of an access record (doc/architecture.md, "Access records")."""
-        y0, x0, fold, height, width = (
-            access >> low & (1 << bits) - 1 for low, bits in ((20, 12), (32, 12), (110, 2), (118, 12), (130, 12))
-        )
+        y0, x0, fold, height, width = (fields(access)[name] for name in ("y0", "x0", "fold_s", "height", "width"))
         row, col = np.divmod(np.arange(self.grid**2), self.grid)
         return np.where((y0 + row % (1 << fold) < height) & (x0 + col % (1 << fold) < width), vector, 0)
 
@@ -47,20 +46,17 @@ class Buffer:
                 if answer
                 else (random.getrandbits(1), random.getrandbits(self.grid**2 * self.width))
             )
-            gates = int(dut.s_instruction.value) >> 33 & 1
-            other = random.getrandbits(self.grid**2 * self.width)
-            dut.m_rd_ready.value = int(ready)
-            dut.s_rd_valid.value, dut.s_gate_valid.value = (int(answer and gates == n) for n in (0, 1))
-            dut.s_rd_mark.value, dut.s_gate_mark.value = (mark if gates == n else random.getrandbits(1) for n in (0, 1))
-            dut.s_rd_data.value = other if gates else data
-            lanes = unpack(data, self.width, self.grid**2) if answer else [random.getrandbits(1)] * self.grid**2
-            dut.s_gate_data.value = pack([lane & 1 for lane in lanes], 1)
+            dut.m_rd_ready.value, dut.s_rd_valid.value, dut.s_rd_mark.value, dut.s_rd_data.value = (
+                int(ready),
+                int(answer),
+                mark,
+                data,
+            )
             await ReadOnly()
             if ready and not dut.rst.value and dut.m_rd_valid.value:
                 assert int(dut.m_rd_buffer.value) == int(dut.s_instruction.value) >> 32 & 3
-                place = int(dut.m_rd_access.value) & 0xFFFFF
-                assert place == self.places.pop(0)
-                odd = 1 if not gates else 0  # a word that is not masked is seen
+                assert fields(int(dut.m_rd_access.value))["addr"] == self.places.pop(0)
+                odd = 1 - (int(dut.s_instruction.value) >> 33 & 1)  # a word that is not masked is seen
                 vector = [random.choice([1, random.getrandbits(self.width) | odd]) for _ in range(self.grid**2)]
                 vector = np.array(vector)
                 self.vectors.append(vector)
@@ -152,4 +148,4 @@ async def words_of_the_map_arrive_and_zeros_beside_them(dut, stall):
 
 @pytest.mark.parametrize("grid, width, mem_w", [(4, 8, 64), (4, 16, 512), (8, 11, 512), (8, 8, 128)])
 def test_store_unit(grid, width, mem_w):
-    run("engine", "gc_store_unit", {"GRID": grid, "DW": width, "MEM_W": mem_w, "ADDR_W": 40})
+    run("engine", "gc_store_unit", {"GRID": grid, "DW": width, "MEM_W": mem_w, "ADDR_W": 40, "ACCESS_W": ACCESS_W})

@@ -68,13 +68,10 @@ def memory_words(word, packed=False):
 
 
 async def begin(dut, words, beats, packed=False):
-    instruction = 1 << 8 << 16 * 2 | beats << 16 * 6 | 1 << 16 * 8 | 1 << 16 * 11 | words << 16 * 25
-    dut.s_instruction.value, dut.cfg_addr.value, dut.cfg_base.value, dut.start.value = (
-        instruction,
-        4096,
-        base() << parameter("ADDR_W"),
-        1,
-    )
+    dut.cfg_addr.value, dut.cfg_base.value, dut.cfg_base_sel.value = 4096, base() << parameter("ADDR_W"), 1
+    dut.cfg_run_beats.value, dut.cfg_n_words.value, dut.start.value = beats, words, 1
+    for level in (1, 2):
+        getattr(dut, f"cfg_n{level}").value, getattr(dut, f"cfg_stride{level}").value = 1, random.getrandbits(32)
     dut.cfg_packed.value = int(packed) if parameter("PACKED") else random.getrandbits(1)
     await cycles(dut, 1)
     dut.start.value = 0
