@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Correlation of two 16-channel signals: over a frame of samples, word i of column j is the sum of a[i] * b[j], signed and exact. One
-// sample per cycle, the result after s_last column by column (j = m_index), 5 cycles later the first. Between the last samples
-// of two frames lie at least 16 cycles. The arithmetic is all in mac_array.
+// Correlation of two 16-channel signals: over a frame of samples, word i of column j is the sum of a[i] * b[j], signed
+// and exact. One sample per cycle, the result after s_last column by column (j = m_index), 5 cycles later the first.
+// Between the last samples of two frames lie at least 16 cycles. The arithmetic is all in mac_array.
 `default_nettype none
 
 module gc_outer_product #(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames of random and of extreme samples, some with gaps, against sums made here. $fatal on the first difference, so that
-// the simulator's exit code tells.
+// Frames of random and of extreme samples, some with gaps, against sums made here. $fatal on the first difference, so
+// that the simulator's exit code tells.
 `default_nettype none
 
 module gc_outer_product_tb;
@@ -39,7 +39,8 @@ module gc_outer_product_tb;
         integer lane;
         for (lane = 0; lane < 16; lane = lane + 1)
             if (m_sums[lane*SUM_W +: SUM_W] !== expected[16*column + lane]) begin
-                $display("a%0d * b%0d: %h, expected %h", lane, column, m_sums[lane*SUM_W +: SUM_W], expected[16*column + lane]);
+                $display("a%0d * b%0d: %h, expected %h", lane, column,
+                             m_sums[lane*SUM_W +: SUM_W], expected[16*column + lane]);
                 $fatal;
             end
     endtask

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Block RAM as an AXI4 slave: INCR bursts of whole beats, one burst at a time on each side, a beat per cycle; the first read data come three
-// cycles after the address. Addresses count modulo DEPTH beats. Every response is OKAY. FILE holds the content at start, one beat per line.
+// Block RAM as an AXI4 slave: INCR bursts of whole beats, one burst at a time on each side, a beat per cycle; the
+// first read data come three cycles after the address. Addresses count modulo DEPTH beats. Every response is OKAY.
+// FILE holds the content at start, one beat per line.
 `default_nettype none
 
 module gc_axi_ram #(

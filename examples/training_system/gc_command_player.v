@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// AXI4-Lite master that plays a list of commands from a ROM: write a register, wait for the interrupt, read a register and compare. One command
-// after the other, each begins when the one before has been answered. Stops with `done` at the end of the list, with `failed` at a value that
-// differs or an error response; `at` is then the number of that command. A command is 48 bits: [47:44] what, [43:32] register, [31:0] value.
+// AXI4-Lite master that plays a list of commands from a ROM: write a register, wait for the interrupt, read a register
+// and compare. One command after the other, each begins when the one before has been answered. Stops with `done` at
+// the end of the list, with `failed` at a value that differs or an error response; `at` is then the number of that
+// command. A command is 48 bits: [47:44] what, [43:32] register, [31:0] value.
 `default_nettype none
 
 module gc_command_player #(

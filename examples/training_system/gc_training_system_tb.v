@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets the training system run and compares every word of weights, biases and momenta that it leaves in the RAM with expected.hex. $fatal on
-// any difference, so that the simulator's exit code tells.
+// Lets the training system run and compares every word of weights, biases and momenta that it leaves in the RAM with
+// expected.hex. $fatal on any difference, so that the simulator's exit code tells.
 `default_nettype none
 
 module gc_training_system_tb;
@@ -36,7 +36,8 @@ module gc_training_system_tb;
             @(negedge clk) cycles = cycles + 1;
         end
         if (!done) begin
-            $display("training_system: command %0d (%h) of commands.hex %0s", at, u_system.u_player.word_q, failed ? "failed" : "hangs");
+            $display("training_system: command %0d (%h) of commands.hex %0s",
+                     at, u_system.u_player.word_q, failed ? "failed" : "hangs");
             $fatal;
         end
         n = 0;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// gc_avalon_master, MEM_W 64, OUTSTANDING 4. Avalon-MM for its hosts: a command stays while waitrequest is high; bursts of whole beats inside 4 KiB,
-// at most OUTSTANDING reads without all their data; a write burst has exactly burstcount beats, its address and burstcount in each. For the native
-// port: every request is a burst with its address and length, every beat moves once, in order; data and responses of the bus with their codes, `last`
-// where the request says. Nothing waits but for the bus, a read also for one of OUTSTANDING places, a write request for the beats of the one before.
-// A reset forgets all bursts and shows no command; read data that nothing asks for are dropped. Assumed: the native port's rules of its
-// requester; writeresponsevalid only for a burst whose last beat was taken, fewer than 65535 of them missing.
+// gc_avalon_master, MEM_W 64, OUTSTANDING 4. Avalon-MM for its hosts: a command stays while waitrequest is high;
+// bursts of whole beats inside 4 KiB, at most OUTSTANDING reads without all their data; a write burst has exactly
+// burstcount beats, its address and burstcount in each. For the native port: every request is a burst with its address
+// and length, every beat moves once, in order; data and responses of the bus with their codes, `last` where the
+// request says. Nothing waits but for the bus, a read also for one of OUTSTANDING places, a write request for the
+// beats of the one before. A reset forgets all bursts and shows no command; read data that nothing asks for are
+// dropped. Assumed: the native port's rules of its requester; writeresponsevalid only for a burst whose last beat was
+// taken, fewer than 65535 of them missing.
 `default_nettype none
 
 module gc_avalon_master_props (
@@ -50,8 +52,9 @@ module gc_avalon_master_props (
         .s_rreq_valid(rreq_valid), .s_rreq_ready(rreq_ready), .s_rreq_addr(rreq_addr), .s_rreq_len(rreq_len),
         .m_rdat_valid(rdat_valid), .m_rdat_data(rdat_data), .m_rdat_last(rdat_last), .m_rdat_resp(rdat_resp),
         .s_wreq_valid(wreq_valid), .s_wreq_ready(wreq_ready), .s_wreq_addr(wreq_addr), .s_wreq_len(wreq_len),
-        .s_wdat_valid(wdat_valid), .s_wdat_ready(wdat_ready), .s_wdat_data(wdat_word[63:0]), .s_wdat_strb(wdat_word[71:64]),
-        .s_wdat_last(wdat_last), .m_wrsp_valid(wrsp_valid), .m_wrsp_resp(wrsp_resp),
+        .s_wdat_valid(wdat_valid), .s_wdat_ready(wdat_ready), .s_wdat_data(wdat_word[63:0]),
+        .s_wdat_strb(wdat_word[71:64]), .s_wdat_last(wdat_last),
+        .m_wrsp_valid(wrsp_valid), .m_wrsp_resp(wrsp_resp),
         .avm_read_address(read_address), .avm_read_read(read), .avm_read_burstcount(read_burstcount),
         .avm_read_waitrequest(read_waitrequest), .avm_read_readdata(readdata), .avm_read_readdatavalid(readdatavalid),
         .avm_read_response(read_response),
@@ -70,15 +73,34 @@ module gc_avalon_master_props (
     wire [8:0]  read_len = read_burstcount - 9'd1;
     wire        read_taken = read && !read_waitrequest;
     gc_read_rules #(.REQUESTER(1)) u_native_read (
-        .clk(clk), .rst(rst), .started(started), .rreq_valid(rreq_valid), .rreq_ready(rreq_ready), .rreq_addr(rreq_addr), .rreq_len(rreq_len),
-        .rdat_valid(rdat_valid), .rdat_last(rdat_last), .bursts(native_reads), .full(native_full_unused)
+        .clk(clk), .rst(rst),
+        .started(started),
+        .rreq_valid(rreq_valid),
+        .rreq_ready(rreq_ready),
+        .rreq_addr(rreq_addr),
+        .rreq_len(rreq_len),
+        .rdat_valid(rdat_valid),
+        .rdat_last(rdat_last),
+        .bursts(native_reads),
+        .full(native_full_unused)
     );
     gc_request_rules #(.HIDES(1)) u_read_command (
-        .clk(clk), .rst(rst), .started(started), .valid(read), .ready(!read_waitrequest), .addr(read_address), .len(read_len[7:0])
+        .clk(clk), .rst(rst),
+        .started(started),
+        .valid(read),
+        .ready(!read_waitrequest),
+        .addr(read_address),
+        .len(read_len[7:0])
     );
     gc_burst_queue u_bus_read (
-        .clk(clk), .rst(rst), .request(read_taken), .len(read_len[7:0]), .beat(expected), .bursts(bus_reads), .left(read_left_unused),
-        .full(bus_read_full), .done(read_done)
+        .clk(clk), .rst(rst),
+        .request(read_taken),
+        .len(read_len[7:0]),
+        .beat(expected),
+        .bursts(bus_reads),
+        .left(read_left_unused),
+        .full(bus_read_full),
+        .done(read_done)
     );
 
     // ---- Writes: on the bus a burst begins with its first beat and has as many as that one says
@@ -95,16 +117,36 @@ module gc_avalon_master_props (
     wire        first = left_q == 9'd0;
     wire [8:0]  left  = first ? write_burstcount : left_q;
     gc_write_rules #(.REQUESTER(1)) u_native_write (
-        .clk(clk), .rst(rst), .started(started), .wreq_valid(wreq_valid), .wreq_ready(wreq_ready), .wreq_addr(wreq_addr), .wreq_len(wreq_len),
-        .wdat_valid(wdat_valid), .wdat_ready(wdat_ready), .wdat_word(wdat_word), .wdat_last(wdat_last), .wrsp_valid(wrsp_valid),
-        .bursts(native_writes), .left(native_left), .full(native_write_full_unused), .unanswered(native_unanswered)
+        .clk(clk), .rst(rst),
+        .started(started),
+        .wreq_valid(wreq_valid),
+        .wreq_ready(wreq_ready),
+        .wreq_addr(wreq_addr),
+        .wreq_len(wreq_len),
+        .wdat_valid(wdat_valid),
+        .wdat_ready(wdat_ready),
+        .wdat_word(wdat_word),
+        .wdat_last(wdat_last),
+        .wrsp_valid(wrsp_valid),
+        .bursts(native_writes),
+        .left(native_left),
+        .full(native_write_full_unused),
+        .unanswered(native_unanswered)
     );
     // From the taken request on, so that induction knows it of bursts without a beat yet.
     gc_request_rules u_write_command (
-        .clk(clk), .rst(rst), .started(started), .valid(native_writes != 3'd0), .ready(1'b1), .addr(write_address), .len(write_len[7:0])
+        .clk(clk), .rst(rst),
+        .started(started),
+        .valid(native_writes != 3'd0),
+        .ready(1'b1),
+        .addr(write_address),
+        .len(write_len[7:0])
     );
     gc_stream_rules #(.W(114), .HIDES(1)) u_write_beat (
-        .clk(clk), .rst(rst), .valid(write && started), .ready(!write_waitrequest), .data({write_address, write_burstcount, word})
+        .clk(clk), .rst(rst),
+        .valid(write && started),
+        .ready(!write_waitrequest),
+        .data({write_address, write_burstcount, word})
     );
     always @(posedge clk) begin
         if (wreq_valid && wreq_ready) asked_q <= {wreq_addr, {1'b0, wreq_len} + 9'd1};
@@ -126,7 +168,8 @@ module gc_avalon_master_props (
     (* hierconn *) wire [7:0]  \u_dut.u_lengths.word_q[1] ;
     (* hierconn *) wire [7:0]  \u_dut.u_lengths.word_q[2] ;
     (* hierconn *) wire [7:0]  \u_dut.u_lengths.word_q[3] ;
-    wire [31:0] ring = {\u_dut.u_lengths.word_q[3] , \u_dut.u_lengths.word_q[2] , \u_dut.u_lengths.word_q[1] , \u_dut.u_lengths.word_q[0] };
+    wire [31:0] ring = {\u_dut.u_lengths.word_q[3] , \u_dut.u_lengths.word_q[2] , \u_dut.u_lengths.word_q[1] ,
+                        \u_dut.u_lengths.word_q[0] };
     wire [63:0] kept = {ring, ring} >> (8 * \u_dut.u_lengths.rd_q [1:0]);      // the oldest one lowest
 
     always @* if (rst) assert (!read && !write);
@@ -135,10 +178,12 @@ module gc_avalon_master_props (
     always @* if (started) begin
         assume (!writeresponsevalid || unanswered_q != 16'd0);
         assume (!(&unanswered_q) || write_waitrequest);
-        if (read) assert (read_burstcount >= 9'd1 && read_burstcount <= 9'd256 && read_address == rreq_addr && read_len == {1'b0, rreq_len});
+        if (read) assert (read_burstcount >= 9'd1 && read_burstcount <= 9'd256
+            && read_address == rreq_addr && read_len == {1'b0, rreq_len});
         if (!rst) assert (read == (rreq_valid && !bus_read_full) && read_taken == (rreq_valid && rreq_ready));
         assert (rdat_valid == expected && rdat_data == readdata && rdat_resp == read_response);
-        if (native_writes != 3'd0) assert (write_burstcount >= 9'd1 && write_burstcount <= 9'd256 && {write_address, write_burstcount} == asked_q);
+        if (native_writes != 3'd0) assert (write_burstcount >= 9'd1 && write_burstcount <= 9'd256
+            && {write_address, write_burstcount} == asked_q);
         if (write && !first) assert ({write_address, write_burstcount} == command_q);
         if (write) assert (word == wdat_word && wdat_last == (left == 9'd1));
         assert (wreq_ready == (native_writes == 3'd0) && native_writes <= 3'd1);
@@ -156,7 +201,8 @@ module gc_avalon_master_props (
         for (i = 1; i < 4; i = i + 1)
             if (i < bus_reads) assert (\u_bus_read.lens_q [8*i +: 8] == kept[8*i +: 8]);
         cover (bus_read_full && rreq_valid && \u_dut.beat_q == 8'd1 && read_done && read_response[1]);
-        cover (write && write_waitrequest && left == 9'd2 && !first && unanswered_q == 16'd1 && writeresponsevalid && write_response[1]);
+        cover (write && write_waitrequest && left == 9'd2 && !first && unanswered_q == 16'd1
+            && writeresponsevalid && write_response[1]);
     end
 endmodule
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// gc_axi_master, MEM_W 64, with at most 4 bursts under way on each side. AXI4 for its requester: AR, AW, W stay until taken, bursts of whole beats
-// inside 4 KiB, WLAST on the last beat, no W before its AW is offered, RREADY and BREADY always high, ID 0; no VALID in a reset, not even the first. For the native port: data and
-// responses of the bus with their codes, all of them and no others. Assumed: the native port's rules of its requester, AXI4's of the slave.
+// gc_axi_master, MEM_W 64, with at most 4 bursts under way on each side. AXI4 for its requester: AR, AW, W stay until
+// taken, bursts of whole beats inside 4 KiB, WLAST on the last beat, no W before its AW is offered, RREADY and BREADY
+// always high, ID 0; no VALID in a reset, not even the first. For the native port: data and responses of the bus with
+// their codes, all of them and no others. Assumed: the native port's rules of its requester, AXI4's of the slave.
 `default_nettype none
 
 module gc_axi_master_props (
@@ -55,17 +56,18 @@ module gc_axi_master_props (
         .s_rreq_valid(rreq_valid), .s_rreq_ready(rreq_ready), .s_rreq_addr(rreq_addr), .s_rreq_len(rreq_len),
         .m_rdat_valid(rdat_valid), .m_rdat_data(rdat_data), .m_rdat_last(rdat_last), .m_rdat_resp(rdat_resp),
         .s_wreq_valid(wreq_valid), .s_wreq_ready(wreq_ready), .s_wreq_addr(wreq_addr), .s_wreq_len(wreq_len),
-        .s_wdat_valid(wdat_valid), .s_wdat_ready(wdat_ready), .s_wdat_data(wdat_word[63:0]), .s_wdat_strb(wdat_word[71:64]),
-        .s_wdat_last(wdat_last), .m_wrsp_valid(wrsp_valid), .m_wrsp_resp(wrsp_resp),
+        .s_wdat_valid(wdat_valid), .s_wdat_ready(wdat_ready), .s_wdat_data(wdat_word[63:0]),
+        .s_wdat_strb(wdat_word[71:64]), .s_wdat_last(wdat_last),
+        .m_wrsp_valid(wrsp_valid), .m_wrsp_resp(wrsp_resp),
         .m_axi_awid(aw_constants[0]), .m_axi_awaddr(awaddr), .m_axi_awlen(awlen), .m_axi_awsize(aw_constants[3:1]),
         .m_axi_awburst(aw_constants[5:4]), .m_axi_awlock(aw_constants[6]), .m_axi_awcache(aw_constants[10:7]),
-        .m_axi_awprot(aw_constants[13:11]), .m_axi_awvalid(awvalid), .m_axi_awready(awready),
-        .m_axi_wdata(word[63:0]), .m_axi_wstrb(word[71:64]), .m_axi_wlast(wlast), .m_axi_wvalid(wvalid), .m_axi_wready(wready),
-        .m_axi_bid(1'b0), .m_axi_bresp(bresp), .m_axi_bvalid(bvalid), .m_axi_bready(bready),
-        .m_axi_arid(ar_constants[0]), .m_axi_araddr(araddr), .m_axi_arlen(arlen), .m_axi_arsize(ar_constants[3:1]),
-        .m_axi_arburst(ar_constants[5:4]), .m_axi_arlock(ar_constants[6]), .m_axi_arcache(ar_constants[10:7]),
-        .m_axi_arprot(ar_constants[13:11]), .m_axi_arvalid(arvalid), .m_axi_arready(arready),
-        .m_axi_rid(1'b0), .m_axi_rdata(rdata), .m_axi_rresp(rresp), .m_axi_rlast(rlast), .m_axi_rvalid(rvalid), .m_axi_rready(rready)
+        .m_axi_awprot(aw_constants[13:11]), .m_axi_awvalid(awvalid), .m_axi_awready(awready), .m_axi_wdata(word[63:0]),
+        .m_axi_wstrb(word[71:64]), .m_axi_wlast(wlast), .m_axi_wvalid(wvalid), .m_axi_wready(wready), .m_axi_bid(1'b0),
+        .m_axi_bresp(bresp), .m_axi_bvalid(bvalid), .m_axi_bready(bready), .m_axi_arid(ar_constants[0]),
+        .m_axi_araddr(araddr), .m_axi_arlen(arlen), .m_axi_arsize(ar_constants[3:1]), .m_axi_arburst(ar_constants[5:4]),
+        .m_axi_arlock(ar_constants[6]), .m_axi_arcache(ar_constants[10:7]), .m_axi_arprot(ar_constants[13:11]),
+        .m_axi_arvalid(arvalid), .m_axi_arready(arready), .m_axi_rid(1'b0), .m_axi_rdata(rdata), .m_axi_rresp(rresp),
+        .m_axi_rlast(rlast), .m_axi_rvalid(rvalid), .m_axi_rready(rready)
     );
     gc_first_reset u_reset (.clk(clk), .rst(rst), .started(started));
 
@@ -74,26 +76,73 @@ module gc_axi_master_props (
     wire [7:0]  native_left, bus_left;
     wire [15:0] native_unanswered, bus_unanswered;
     gc_read_rules #(.REQUESTER(1)) u_native_read (
-        .clk(clk), .rst(rst), .started(started), .rreq_valid(rreq_valid), .rreq_ready(rreq_ready), .rreq_addr(rreq_addr), .rreq_len(rreq_len),
-        .rdat_valid(rdat_valid), .rdat_last(rdat_last), .bursts(native_reads), .full(native_read_full)
+        .clk(clk), .rst(rst),
+        .started(started),
+        .rreq_valid(rreq_valid),
+        .rreq_ready(rreq_ready),
+        .rreq_addr(rreq_addr),
+        .rreq_len(rreq_len),
+        .rdat_valid(rdat_valid),
+        .rdat_last(rdat_last),
+        .bursts(native_reads),
+        .full(native_read_full)
     );
     gc_read_rules #(.MEMORY(1), .HIDES(1)) u_bus_read (
-        .clk(clk), .rst(rst), .started(started), .rreq_valid(arvalid), .rreq_ready(arready), .rreq_addr(araddr), .rreq_len(arlen),
-        .rdat_valid(rvalid && rready), .rdat_last(rlast), .bursts(bus_reads), .full(bus_read_full)
+        .clk(clk), .rst(rst),
+        .started(started),
+        .rreq_valid(arvalid),
+        .rreq_ready(arready),
+        .rreq_addr(araddr),
+        .rreq_len(arlen),
+        .rdat_valid(rvalid && rready),
+        .rdat_last(rlast),
+        .bursts(bus_reads),
+        .full(bus_read_full)
     );
     gc_write_rules #(.REQUESTER(1)) u_native_write (
-        .clk(clk), .rst(rst), .started(started), .wreq_valid(wreq_valid), .wreq_ready(wreq_ready), .wreq_addr(wreq_addr), .wreq_len(wreq_len),
-        .wdat_valid(wdat_valid), .wdat_ready(wdat_ready), .wdat_word(wdat_word), .wdat_last(wdat_last), .wrsp_valid(wrsp_valid),
-        .bursts(native_writes), .left(native_left), .full(native_write_full), .unanswered(native_unanswered)
+        .clk(clk), .rst(rst),
+        .started(started),
+        .wreq_valid(wreq_valid),
+        .wreq_ready(wreq_ready),
+        .wreq_addr(wreq_addr),
+        .wreq_len(wreq_len),
+        .wdat_valid(wdat_valid),
+        .wdat_ready(wdat_ready),
+        .wdat_word(wdat_word),
+        .wdat_last(wdat_last),
+        .wrsp_valid(wrsp_valid),
+        .bursts(native_writes),
+        .left(native_left),
+        .full(native_write_full),
+        .unanswered(native_unanswered)
     );
     // On the bus a burst counts from its offer on: its beats need not wait until its address is taken.
     reg waiting_q;
     always @(posedge clk) waiting_q <= awvalid && !awready && !rst;
-    gc_request_rules #(.HIDES(1)) u_bus_address (.clk(clk), .rst(rst), .started(started), .valid(awvalid), .ready(awready), .addr(awaddr), .len(awlen));
+    gc_request_rules #(.HIDES(1)) u_bus_address (
+        .clk(clk), .rst(rst),
+        .started(started),
+        .valid(awvalid),
+        .ready(awready),
+        .addr(awaddr),
+        .len(awlen)
+    );
     gc_write_rules #(.MEMORY(1), .HIDES(1)) u_bus_write (
-        .clk(clk), .rst(rst), .started(started), .wreq_valid(awvalid && !waiting_q), .wreq_ready(1'b1), .wreq_addr(awaddr), .wreq_len(awlen),
-        .wdat_valid(wvalid), .wdat_ready(wready), .wdat_word(word), .wdat_last(wlast), .wrsp_valid(bvalid && bready),
-        .bursts(bus_writes), .left(bus_left), .full(bus_write_full), .unanswered(bus_unanswered)
+        .clk(clk), .rst(rst),
+        .started(started),
+        .wreq_valid(awvalid && !waiting_q),
+        .wreq_ready(1'b1),
+        .wreq_addr(awaddr),
+        .wreq_len(awlen),
+        .wdat_valid(wvalid),
+        .wdat_ready(wready),
+        .wdat_word(word),
+        .wdat_last(wlast),
+        .wrsp_valid(bvalid && bready),
+        .bursts(bus_writes),
+        .left(bus_left),
+        .full(bus_write_full),
+        .unanswered(bus_unanswered)
     );
 
     (* hierconn *) wire [31:0] \u_native_read.u_queue.lens_q ;

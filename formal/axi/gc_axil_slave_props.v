@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// gc_axil_slave. AXI4-Lite: a response stays until it is taken; one for each request, none without a request, and none later than 5 cycles
-// after its request and the response before it; none in a reset, not even the first. Register port: each write once with its own address, data and strobes; each
-// read once with its own address, the register's data in the answer. Every answer is OKAY. Assumed: the master's valids stay.
+// gc_axil_slave. AXI4-Lite: a response stays until it is taken; one for each request, none without a request, and none
+// later than 5 cycles after its request and the response before it; none in a reset, not even the first. Register
+// port: each write once with its own address, data and strobes; each read once with its own address, the register's
+// data in the answer. Every answer is OKAY. Assumed: the master's valids stay.
 `default_nettype none
 
 module gc_axil_slave_props (
@@ -36,21 +37,40 @@ module gc_axil_slave_props (
     wire        started;
 
     gc_axil_slave u_dut (
-        .clk(clk), .rst(rst), .s_axil_awaddr(awaddr), .s_axil_awprot(awprot), .s_axil_awvalid(awvalid), .s_axil_awready(awready),
+        .clk(clk), .rst(rst),
+        .s_axil_awaddr(awaddr), .s_axil_awprot(awprot), .s_axil_awvalid(awvalid), .s_axil_awready(awready),
         .s_axil_wdata(wdata), .s_axil_wstrb(wstrb), .s_axil_wvalid(wvalid), .s_axil_wready(wready),
-        .s_axil_bresp(bresp), .s_axil_bvalid(bvalid), .s_axil_bready(bready),
-        .s_axil_araddr(araddr), .s_axil_arprot(arprot), .s_axil_arvalid(arvalid), .s_axil_arready(arready),
-        .s_axil_rdata(rdata), .s_axil_rresp(rresp), .s_axil_rvalid(rvalid), .s_axil_rready(rready),
-        .m_reg_write(reg_write), .m_reg_addr(reg_addr), .m_reg_wdata(reg_wdata), .m_reg_strb(reg_strb), .m_reg_read(reg_read), .s_reg_rdata(reg_rdata)
+        .s_axil_bresp(bresp), .s_axil_bvalid(bvalid), .s_axil_bready(bready), .s_axil_araddr(araddr),
+        .s_axil_arprot(arprot), .s_axil_arvalid(arvalid), .s_axil_arready(arready), .s_axil_rdata(rdata),
+        .s_axil_rresp(rresp), .s_axil_rvalid(rvalid), .s_axil_rready(rready),
+        .m_reg_write(reg_write), .m_reg_addr(reg_addr), .m_reg_wdata(reg_wdata), .m_reg_strb(reg_strb),
+        .m_reg_read(reg_read),
+        .s_reg_rdata(reg_rdata)
     );
     gc_first_reset u_reset (.clk(clk), .rst(rst), .started(started));
     gc_stream_rules #(.W(12), .ASSUME(1)) u_aw (.clk(clk), .rst(rst), .valid(awvalid), .ready(awready), .data(awaddr));
-    gc_stream_rules #(.W(36), .ASSUME(1)) u_w  (.clk(clk), .rst(rst), .valid(wvalid), .ready(wready), .data({wstrb, wdata}));
+    gc_stream_rules #(.W(36), .ASSUME(1)) u_w (
+        .clk(clk), .rst(rst),
+        .valid(wvalid),
+        .ready(wready),
+        .data({wstrb, wdata})
+    );
     gc_stream_rules #(.W(12), .ASSUME(1)) u_ar (.clk(clk), .rst(rst), .valid(arvalid), .ready(arready), .data(araddr));
-    gc_stream_rules #(.W(2), .HIDES(1))  u_b (.clk(clk), .rst(rst), .valid(bvalid && started), .ready(bready), .data(bresp));
-    gc_stream_rules #(.W(34), .HIDES(1)) u_r (.clk(clk), .rst(rst), .valid(rvalid && started), .ready(rready), .data({rdata, rresp}));
+    gc_stream_rules #(.W(2), .HIDES(1)) u_b (
+        .clk(clk), .rst(rst),
+        .valid(bvalid && started),
+        .ready(bready),
+        .data(bresp)
+    );
+    gc_stream_rules #(.W(34), .HIDES(1)) u_r (
+        .clk(clk), .rst(rst),
+        .valid(rvalid && started),
+        .ready(rready),
+        .data({rdata, rresp})
+    );
 
-    // Requests without response, and what the register port owes them: an access for each and the answer of the last one.
+    // Requests without response, and what the register port owes them: an access for each and the answer of the last
+    // one.
     reg [1:0]  aw_q;
     reg [1:0]  w_q;
     reg [1:0]  ar_q;

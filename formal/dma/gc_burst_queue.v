@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bursts that were requested and whose beats have not all moved yet, MOST at most: does a beat belong to one, is it its last one?
+// Bursts that were requested and whose beats have not all moved yet, MOST at most: does a beat belong to one, is it
+// its last one?
 `default_nettype none
 
 module gc_burst_queue #(

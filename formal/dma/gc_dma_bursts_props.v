@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// gc_dma_bursts: the bursts of a descriptor cover its runs exactly, in order; each is as long as its run,
-// MAX_BURST and the next 4 KiB border allow; m_last on the last one; none without a descriptor; the rules of requests. Assumed: addresses and
-// strides are multiples of a beat.
+// gc_dma_bursts: the bursts of a descriptor cover its runs exactly, in order; each is as long as its run, MAX_BURST
+// and the next 4 KiB border allow; m_last on the last one; none without a descriptor; the rules of requests. Assumed:
+// addresses and strides are multiples of a beat.
 `default_nettype none
 
 module gc_dma_bursts_props #(
@@ -116,14 +116,16 @@ module gc_dma_bursts_props #(
             end
             // The same in both, and nothing left of a closed descriptor.
             assert (s_ready == !open_n);
-            if (m_valid) assert (beats <= MAX_BURST && m_addr % BEAT == 0 && m_addr[11:0] + (beats << BEAT_LOG) <= 4096);
+            if (m_valid) assert (beats <= MAX_BURST && m_addr % BEAT == 0
+                && m_addr[11:0] + (beats << BEAT_LOG) <= 4096);
             if (open_n) begin
                 assert (\u_dut.addr_q == next_n && \u_dut.run_q == run_n && \u_dut.group_q == group_n);
                 assert (\u_dut.left_q == left_n && \u_dut.left1_q == runs_n && \u_dut.left2_q == groups_n);
                 assert (\u_dut.run_beats_q == run_beats_q && \u_dut.n1_q == n1_q);
                 assert (\u_dut.stride1_q == stride1_q && \u_dut.stride2_q == stride2_q);
                 assert (left_n != 0 && runs_n != 0 && groups_n != 0 && run_beats_q != 0 && n1_q != 0);
-                assert (next_n % BEAT == 0 && run_n % BEAT == 0 && group_n % BEAT == 0 && stride1_q % BEAT == 0 && stride2_q % BEAT == 0);
+                assert (next_n % BEAT == 0 && run_n % BEAT == 0 && group_n % BEAT == 0
+                    && stride1_q % BEAT == 0 && stride2_q % BEAT == 0);
             end
             cover (all_end && n1_q == 16'd2 && run_beats_q == 32'd2 && m_len == 8'd0);
         end

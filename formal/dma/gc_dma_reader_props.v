@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// gc_dma_reader, MEM_W 64, DEPTH 4, bursts of at most 4 beats: the rules of requests; no more beats asked for than there is room, so read data
-// are never refused; a burst is not held back when nothing is under way; sts_drained exactly when no beat is under way or to come; the stream's
-// rule. Assumed: data only for requested beats. The order of the words is gc_stream_fifo's.
+// gc_dma_reader, MEM_W 64, DEPTH 4, bursts of at most 4 beats: the rules of requests; no more beats asked for than
+// there is room, so read data are never refused; a burst is not held back when nothing is under way; sts_drained
+// exactly when no beat is under way or to come; the stream's rule. Assumed: data only for requested beats. The order
+// of the words is gc_stream_fifo's.
 `default_nettype none
 
 module gc_dma_reader_props (
@@ -29,16 +30,33 @@ module gc_dma_reader_props (
     wire        started;
 
     gc_dma_reader #(.ADDR_W(33), .MEM_W(64), .DEPTH(4), .MAX_BURST(4)) u_dut (
-        .clk(clk), .rst(rst), .s_valid(s_valid), .s_ready(s_ready), .s_addr(s_addr), .s_run_beats(s_run_beats),
-        .s_n1(s_n1), .s_stride1(s_stride1), .s_n2(s_n2), .s_stride2(s_stride2),
+        .clk(clk), .rst(rst),
+        .s_valid(s_valid), .s_ready(s_ready), .s_addr(s_addr),
+        .s_run_beats(s_run_beats),
+        .s_n1(s_n1),
+        .s_stride1(s_stride1),
+        .s_n2(s_n2),
+        .s_stride2(s_stride2),
         .m_rreq_valid(rreq_valid), .m_rreq_ready(rreq_ready), .m_rreq_addr(rreq_addr), .m_rreq_len(rreq_len),
-        .s_rdat_valid(rdat_valid), .s_rdat_data(rdat_data), .m_valid(m_valid), .m_ready(m_ready), .m_data(m_data), .sts_drained(drained)
+        .s_rdat_valid(rdat_valid), .s_rdat_data(rdat_data),
+        .m_valid(m_valid), .m_ready(m_ready), .m_data(m_data),
+        .sts_drained(drained)
     );
     gc_first_reset u_reset (.clk(clk), .rst(rst), .started(started));
     gc_request_rules u_request (
-        .clk(clk), .rst(rst), .started(started), .valid(rreq_valid), .ready(rreq_ready), .addr(rreq_addr), .len(rreq_len)
+        .clk(clk), .rst(rst),
+        .started(started),
+        .valid(rreq_valid),
+        .ready(rreq_ready),
+        .addr(rreq_addr),
+        .len(rreq_len)
     );
-    gc_stream_rules #(.W(64)) u_stays (.clk(clk), .rst(rst), .valid(m_valid && started), .ready(m_ready), .data(m_data));
+    gc_stream_rules #(.W(64)) u_stays (
+        .clk(clk), .rst(rst),
+        .valid(m_valid && started),
+        .ready(m_ready),
+        .data(m_data)
+    );
 
     (* hierconn *) wire       \u_dut.burst_valid ;
     (* hierconn *) wire       \u_dut.burst_ready ;
@@ -49,8 +67,13 @@ module gc_dma_reader_props (
     (* hierconn *) wire [2:0] \u_dut.u_beats.rd_q ;
     (* hierconn *) wire [2:0] \u_dut.u_beats.seen_q ;
     gc_stream_fifo_state #(.AW(2)) u_state (
-        .started(started), .wr(\u_dut.u_beats.wr_q ), .rd(\u_dut.u_beats.rd_q ), .seen(\u_dut.u_beats.seen_q ), .s_ready(\u_dut.u_beats.s_ready ),
-        .m_valid(m_valid), .level(\u_dut.u_beats.level_q )
+        .started(started),
+        .wr(\u_dut.u_beats.wr_q ),
+        .rd(\u_dut.u_beats.rd_q ),
+        .seen(\u_dut.u_beats.seen_q ),
+        .s_ready(\u_dut.u_beats.s_ready ),
+        .m_valid(m_valid),
+        .level(\u_dut.u_beats.level_q )
     );
 
     reg [9:0] owed_q;      // beats asked for that have not come

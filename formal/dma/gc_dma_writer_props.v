@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// gc_dma_writer, MEM_W 64, DEPTH 4, bursts of at most 4 beats: the native port's rules of a requester; a burst is only asked for once all its beats are
-// inside, and they leave without a pause of 3 cycles; m_done once for each descriptor, within 2 cycles after its last response and never before; the
-// next descriptor is not taken earlier; sts_empty and sts_starved as said. Assumed: responses only for bursts whose beats have been taken, fewer than 65000 of them missing. The
-// order of the words is gc_stream_fifo's.
+// gc_dma_writer, MEM_W 64, DEPTH 4, bursts of at most 4 beats: the native port's rules of a requester; a burst is only
+// asked for once all its beats are inside, and they leave without a pause of 3 cycles; m_done once for each
+// descriptor, within 2 cycles after its last response and never before; the next descriptor is not taken earlier;
+// sts_empty and sts_starved as said. Assumed: responses only for bursts whose beats have been taken, fewer than 65000
+// of them missing. The order of the words is gc_stream_fifo's.
 `default_nettype none
 
 module gc_dma_writer_props (
@@ -36,12 +37,21 @@ module gc_dma_writer_props (
     wire        started;
 
     gc_dma_writer #(.ADDR_W(33), .MEM_W(64), .DEPTH(4), .MAX_BURST(4)) u_dut (
-        .clk(clk), .rst(rst), .s_desc_valid(s_desc_valid), .s_desc_ready(s_desc_ready), .s_addr(s_addr), .s_run_beats(s_run_beats),
-        .s_n1(s_n1), .s_stride1(s_stride1), .s_n2(s_n2), .s_stride2(s_stride2),
-        .s_valid(s_valid), .s_ready(s_ready), .s_data(s_data), .s_strb(s_strb), .m_done(done), .sts_starved(starved), .sts_empty(empty),
+        .clk(clk), .rst(rst),
+        .s_desc_valid(s_desc_valid), .s_desc_ready(s_desc_ready),
+        .s_addr(s_addr),
+        .s_run_beats(s_run_beats),
+        .s_n1(s_n1),
+        .s_stride1(s_stride1),
+        .s_n2(s_n2),
+        .s_stride2(s_stride2),
+        .s_valid(s_valid), .s_ready(s_ready), .s_data(s_data), .s_strb(s_strb),
+        .m_done(done),
+        .sts_starved(starved), .sts_empty(empty),
         .m_wreq_valid(wreq_valid), .m_wreq_ready(wreq_ready), .m_wreq_addr(wreq_addr), .m_wreq_len(wreq_len),
         .m_wdat_valid(wdat_valid), .m_wdat_ready(wdat_ready), .m_wdat_data(word[63:0]), .m_wdat_strb(word[71:64]),
-        .m_wdat_last(wdat_last), .s_wrsp_valid(wrsp_valid)
+        .m_wdat_last(wdat_last),
+        .s_wrsp_valid(wrsp_valid)
     );
     gc_first_reset u_reset (.clk(clk), .rst(rst), .started(started));
 
@@ -50,9 +60,21 @@ module gc_dma_writer_props (
     wire        full;
     wire [15:0] unanswered;
     gc_write_rules #(.MOST(2), .MEMORY(1)) u_port (
-        .clk(clk), .rst(rst), .started(started), .wreq_valid(wreq_valid), .wreq_ready(wreq_ready), .wreq_addr(wreq_addr), .wreq_len(wreq_len),
-        .wdat_valid(wdat_valid), .wdat_ready(wdat_ready), .wdat_word(word), .wdat_last(wdat_last), .wrsp_valid(wrsp_valid),
-        .bursts(writes), .left(left), .full(full), .unanswered(unanswered)
+        .clk(clk), .rst(rst),
+        .started(started),
+        .wreq_valid(wreq_valid),
+        .wreq_ready(wreq_ready),
+        .wreq_addr(wreq_addr),
+        .wreq_len(wreq_len),
+        .wdat_valid(wdat_valid),
+        .wdat_ready(wdat_ready),
+        .wdat_word(word),
+        .wdat_last(wdat_last),
+        .wrsp_valid(wrsp_valid),
+        .bursts(writes),
+        .left(left),
+        .full(full),
+        .unanswered(unanswered)
     );
 
     (* hierconn *) wire        \u_dut.open_q ;
@@ -70,8 +92,13 @@ module gc_dma_writer_props (
     (* hierconn *) wire [2:0]  \u_dut.u_beats.rd_q ;
     (* hierconn *) wire [2:0]  \u_dut.u_beats.seen_q ;
     gc_stream_fifo_state #(.AW(2)) u_state (
-        .started(started), .wr(\u_dut.u_beats.wr_q ), .rd(\u_dut.u_beats.rd_q ), .seen(\u_dut.u_beats.seen_q ), .s_ready(s_ready),
-        .m_valid(\u_dut.word_valid ), .level(\u_dut.level )
+        .started(started),
+        .wr(\u_dut.u_beats.wr_q ),
+        .rd(\u_dut.u_beats.rd_q ),
+        .seen(\u_dut.u_beats.seen_q ),
+        .s_ready(s_ready),
+        .m_valid(\u_dut.word_valid ),
+        .level(\u_dut.level )
     );
 
     reg        owed_q;       // a descriptor was taken, its m_done has not been shown
@@ -106,7 +133,8 @@ module gc_dma_writer_props (
         assert (pause_q < 2'd3 && late_q < 2'd2);
         if (done) assert (owed_q && answered);
         if (s_desc_ready) assert (!owed_q || done);
-        assert (empty == (inside_q == 10'd0) && starved == (\u_dut.burst_valid && writes == 2'd0 && inside_q <= wreq_len));
+        assert (empty == (inside_q == 10'd0)
+            && starved == (\u_dut.burst_valid && writes == 2'd0 && inside_q <= wreq_len));
         // The same in both.
         assert (inside_q == \u_dut.level && \u_dut.waiting_q == unanswered + writes);
         assert (\u_dut.data_q == (writes != 0) && (writes == 0 || \u_dut.beats_q == left + 9'd1));

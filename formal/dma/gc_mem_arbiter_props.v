@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// gc_mem_arbiter with 3 readers, 2 writers, MEM_W 64, DEPTH 4: the native port's rules of a requester at the port; each request there is that of one
-// client, who alone is told; a new one is the lowest client's; read data and responses go to who asked, in order (the solver tracks any one
-// burst); write data come from the client of the burst. Assumed: the port's rules of the clients and of the memory.
+// gc_mem_arbiter with 3 readers, 2 writers, MEM_W 64, DEPTH 4: the native port's rules of a requester at the port;
+// each request there is that of one client, who alone is told; a new one is the lowest client's; read data and
+// responses go to who asked, in order (the solver tracks any one burst); write data come from the client of the burst.
+// Assumed: the port's rules of the clients and of the memory.
 `default_nettype none
 
 module gc_mem_arbiter_props (
@@ -36,16 +37,21 @@ module gc_mem_arbiter_props (
     wire        started;
 
     gc_mem_arbiter #(.READERS(3), .WRITERS(2), .ADDR_W(33), .MEM_W(64), .DEPTH(4)) u_dut (
-        .clk(clk), .rst(rst), .s_rreq_valid(rreq_valid), .s_rreq_ready(rreq_ready), .s_rreq_addr(rreq_addr), .s_rreq_len(rreq_len),
+        .clk(clk), .rst(rst),
+        .s_rreq_valid(rreq_valid), .s_rreq_ready(rreq_ready), .s_rreq_addr(rreq_addr), .s_rreq_len(rreq_len),
         .m_rdat_valid(rdat_valid), .m_rdat_data(rdat_data), .m_rdat_last(rdat_last),
         .s_wreq_valid(wreq_valid), .s_wreq_ready(wreq_ready), .s_wreq_addr(wreq_addr), .s_wreq_len(wreq_len),
-        .s_wdat_valid(wdat_valid), .s_wdat_ready(wdat_ready), .s_wdat_data(wdat_data), .s_wdat_strb(wdat_strb), .s_wdat_last(wdat_last),
+        .s_wdat_valid(wdat_valid), .s_wdat_ready(wdat_ready), .s_wdat_data(wdat_data), .s_wdat_strb(wdat_strb),
+        .s_wdat_last(wdat_last),
         .m_wrsp_valid(wrsp_valid),
-        .m_rreq_valid(port_rreq_valid), .m_rreq_ready(port_rreq_ready), .m_rreq_addr(port_rreq_addr), .m_rreq_len(port_rreq_len),
+        .m_rreq_valid(port_rreq_valid), .m_rreq_ready(port_rreq_ready), .m_rreq_addr(port_rreq_addr),
+        .m_rreq_len(port_rreq_len),
         .s_rdat_valid(port_rdat_valid), .s_rdat_data(port_rdat_data), .s_rdat_last(port_rdat_last),
-        .m_wreq_valid(port_wreq_valid), .m_wreq_ready(port_wreq_ready), .m_wreq_addr(port_wreq_addr), .m_wreq_len(port_wreq_len),
-        .m_wdat_valid(port_wdat_valid), .m_wdat_ready(port_wdat_ready), .m_wdat_data(port_word[63:0]), .m_wdat_strb(port_word[71:64]),
-        .m_wdat_last(port_wdat_last), .s_wrsp_valid(port_wrsp_valid)
+        .m_wreq_valid(port_wreq_valid), .m_wreq_ready(port_wreq_ready), .m_wreq_addr(port_wreq_addr),
+        .m_wreq_len(port_wreq_len),
+        .m_wdat_valid(port_wdat_valid), .m_wdat_ready(port_wdat_ready), .m_wdat_data(port_word[63:0]),
+        .m_wdat_strb(port_word[71:64]), .m_wdat_last(port_wdat_last),
+        .s_wrsp_valid(port_wrsp_valid)
     );
     gc_first_reset u_reset (.clk(clk), .rst(rst), .started(started));
 
@@ -60,19 +66,43 @@ module gc_mem_arbiter_props (
     wire [15:0] clients_left;
 
     gc_read_rules #(.MOST(4), .MEMORY(1)) u_port_read (
-        .clk(clk), .rst(rst), .started(started), .rreq_valid(port_rreq_valid), .rreq_ready(port_rreq_ready), .rreq_addr(port_rreq_addr),
-        .rreq_len(port_rreq_len), .rdat_valid(port_rdat_valid), .rdat_last(port_rdat_last), .bursts(reads), .full(reads_full)
+        .clk(clk), .rst(rst),
+        .started(started),
+        .rreq_valid(port_rreq_valid),
+        .rreq_ready(port_rreq_ready),
+        .rreq_addr(port_rreq_addr),
+        .rreq_len(port_rreq_len),
+        .rdat_valid(port_rdat_valid),
+        .rdat_last(port_rdat_last),
+        .bursts(reads),
+        .full(reads_full)
     );
     gc_write_rules #(.MOST(2), .MEMORY(1)) u_port_write (
-        .clk(clk), .rst(rst), .started(started), .wreq_valid(port_wreq_valid), .wreq_ready(port_wreq_ready), .wreq_addr(port_wreq_addr),
-        .wreq_len(port_wreq_len), .wdat_valid(port_wdat_valid), .wdat_ready(port_wdat_ready), .wdat_word(port_word), .wdat_last(port_wdat_last),
-        .wrsp_valid(port_wrsp_valid), .bursts(writes), .left(left), .full(writes_full), .unanswered(unanswered)
+        .clk(clk), .rst(rst),
+        .started(started),
+        .wreq_valid(port_wreq_valid),
+        .wreq_ready(port_wreq_ready),
+        .wreq_addr(port_wreq_addr),
+        .wreq_len(port_wreq_len),
+        .wdat_valid(port_wdat_valid),
+        .wdat_ready(port_wdat_ready),
+        .wdat_word(port_word),
+        .wdat_last(port_wdat_last),
+        .wrsp_valid(port_wrsp_valid),
+        .bursts(writes),
+        .left(left),
+        .full(writes_full),
+        .unanswered(unanswered)
     );
     genvar i;
     generate
         for (i = 0; i < 3; i = i + 1) begin : g_reader
             gc_request_rules #(.ASSUME(1)) u_request (
-                .clk(clk), .rst(rst), .started(started), .valid(rreq_valid[i]), .ready(rreq_ready[i]), .addr(rreq_addr[33*i +: 33]),
+                .clk(clk), .rst(rst),
+                .started(started),
+                .valid(rreq_valid[i]),
+                .ready(rreq_ready[i]),
+                .addr(rreq_addr[33*i +: 33]),
                 .len(rreq_len[8*i +: 8])
             );
         end
@@ -80,10 +110,21 @@ module gc_mem_arbiter_props (
             wire        full_unused;
             wire [15:0] unanswered_unused;
             gc_write_rules #(.MOST(2), .REQUESTER(1)) u_client (
-                .clk(clk), .rst(rst), .started(started), .wreq_valid(wreq_valid[i]), .wreq_ready(wreq_ready[i]), .wreq_addr(wreq_addr[33*i +: 33]),
-                .wreq_len(wreq_len[8*i +: 8]), .wdat_valid(wdat_valid[i]), .wdat_ready(wdat_ready[i]),
-                .wdat_word({wdat_strb[8*i +: 8], wdat_data[64*i +: 64]}), .wdat_last(wdat_last[i]), .wrsp_valid(1'b0),
-                .bursts(clients_writes[2*i +: 2]), .left(clients_left[8*i +: 8]), .full(full_unused), .unanswered(unanswered_unused)
+                .clk(clk), .rst(rst),
+                .started(started),
+                .wreq_valid(wreq_valid[i]),
+                .wreq_ready(wreq_ready[i]),
+                .wreq_addr(wreq_addr[33*i +: 33]),
+                .wreq_len(wreq_len[8*i +: 8]),
+                .wdat_valid(wdat_valid[i]),
+                .wdat_ready(wdat_ready[i]),
+                .wdat_word({wdat_strb[8*i +: 8], wdat_data[64*i +: 64]}),
+                .wdat_last(wdat_last[i]),
+                .wrsp_valid(1'b0),
+                .bursts(clients_writes[2*i +: 2]),
+                .left(clients_left[8*i +: 8]),
+                .full(full_unused),
+                .unanswered(unanswered_unused)
             );
         end
     endgenerate
@@ -93,12 +134,28 @@ module gc_mem_arbiter_props (
     wire       read_tracked, write_tracked;
     wire [1:0] write_owner;
     gc_stream_order #(.W(3), .MOST(4), .LATENCY(0)) u_read_order (
-        .clk(clk), .rst(rst), .started(started), .push(read_request), .s_data(rreq_valid & rreq_ready), .pop(port_rdat_valid && port_rdat_last),
-        .m_valid(port_rdat_valid), .m_data(rdat_valid), .stored(read_owners), .tracked(read_tracked), .ahead(read_ahead), .word(read_owner)
+        .clk(clk), .rst(rst),
+        .started(started),
+        .push(read_request),
+        .s_data(rreq_valid & rreq_ready),
+        .pop(port_rdat_valid && port_rdat_last),
+        .m_valid(port_rdat_valid), .m_data(rdat_valid),
+        .stored(read_owners),
+        .tracked(read_tracked),
+        .ahead(read_ahead),
+        .word(read_owner)
     );
     gc_stream_order #(.W(2), .MOST(4), .LATENCY(0)) u_write_order (
-        .clk(clk), .rst(rst), .started(started), .push(write_request), .s_data(wreq_valid & wreq_ready), .pop(port_wrsp_valid),
-        .m_valid(port_wrsp_valid), .m_data(wrsp_valid), .stored(write_owners), .tracked(write_tracked), .ahead(write_ahead), .word(write_owner)
+        .clk(clk), .rst(rst),
+        .started(started),
+        .push(write_request),
+        .s_data(wreq_valid & wreq_ready),
+        .pop(port_wrsp_valid),
+        .m_valid(port_wrsp_valid), .m_data(wrsp_valid),
+        .stored(write_owners),
+        .tracked(write_tracked),
+        .ahead(write_ahead),
+        .word(write_owner)
     );
 
     (* hierconn *) wire [2:0] \u_dut.u_read_pick.held_q ;
@@ -137,9 +194,11 @@ module gc_mem_arbiter_props (
         assert ((rreq_valid & rreq_ready) == (read_request ? reader : 3'd0));
         assert ((wreq_valid & wreq_ready) == (write_request ? writer : 2'd0));
         for (c = 0; c < 3; c = c + 1)
-            if (port_rreq_valid && reader[c]) assert (port_rreq_addr == rreq_addr[33*c +: 33] && port_rreq_len == rreq_len[8*c +: 8]);
+            if (port_rreq_valid && reader[c]) assert (port_rreq_addr == rreq_addr[33*c +: 33]
+                && port_rreq_len == rreq_len[8*c +: 8]);
         for (c = 0; c < 2; c = c + 1) begin
-            if (port_wreq_valid && writer[c]) assert (port_wreq_addr == wreq_addr[33*c +: 33] && port_wreq_len == wreq_len[8*c +: 8]);
+            if (port_wreq_valid && writer[c]) assert (port_wreq_addr == wreq_addr[33*c +: 33]
+                && port_wreq_len == wreq_len[8*c +: 8]);
             if (port_wdat_valid && wdat_ready[c]) assert (port_word == {wdat_strb[8*c +: 8], wdat_data[64*c +: 64]});
         end
         assert ((wdat_valid & wdat_ready) == (port_wdat_valid && port_wdat_ready ? sender : 2'd0));

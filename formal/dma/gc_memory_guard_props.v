@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// gc_memory_guard with 2 windows of any place and right, 2 clients, 4 outstanding bursts a side. Nothing that no window allows is ever shown; what is
-// shown stays until taken and was asked for; under an abort nothing new is shown; quiet means that nothing is outstanding, and then it
-// stays so as long as the abort does; answers that nothing outstanding asks for are told to nobody. Assumed: windows do not change, the memory
-// takes at most 4 bursts at a time on each side.
+// gc_memory_guard with 2 windows of any place and right, 2 clients, 4 outstanding bursts a side. Nothing that no
+// window allows is ever shown; what is shown stays until taken and was asked for; under an abort nothing new is shown;
+// quiet means that nothing is outstanding, and then it stays so as long as the abort does; answers that nothing
+// outstanding asks for are told to nobody. Assumed: windows do not change, the memory takes at most 4 bursts at a time
+// on each side.
 `default_nettype none
 
 module gc_memory_guard_props (
@@ -48,21 +49,46 @@ module gc_memory_guard_props (
     wire [7:0]  code;
 
     gc_memory_guard #(.ADDR_W(33), .CLIENTS(2), .WINDOWS(2), .DEPTH(4)) u_dut (
-        .clk(clk), .rst(rst), .cfg_base(base), .cfg_end(last), .cfg_read(may_read), .cfg_write(may_write), .s_abort(abort), .sts_quiet(quiet), .m_moves(moves), .m_rdat_valid(rdat_valid), .m_wrsp_valid(wrsp_valid),
-        .s_rreq_valid(rreq_valid), .s_rreq_ready(rreq_ready), .s_rreq_addr(rreq_addr), .s_rreq_len(rreq_len), .s_rreq_client(2'b01),
-        .s_wreq_valid(wreq_valid), .s_wreq_ready(wreq_ready), .s_wreq_addr(wreq_addr), .s_wreq_len(wreq_len), .s_wreq_client(2'b10),
+        .clk(clk), .rst(rst),
+        .cfg_base(base), .cfg_end(last), .cfg_read(may_read), .cfg_write(may_write),
+        .s_abort(abort),
+        .sts_quiet(quiet),
+        .m_moves(moves),
+        .m_rdat_valid(rdat_valid),
+        .m_wrsp_valid(wrsp_valid),
+        .s_rreq_valid(rreq_valid), .s_rreq_ready(rreq_ready), .s_rreq_addr(rreq_addr), .s_rreq_len(rreq_len),
+        .s_rreq_client(2'b01),
+        .s_wreq_valid(wreq_valid), .s_wreq_ready(wreq_ready), .s_wreq_addr(wreq_addr), .s_wreq_len(wreq_len),
+        .s_wreq_client(2'b10),
         .s_wdat_valid(wdat_valid), .s_wdat_ready(wdat_ready),
         .m_rreq_valid(arvalid), .m_rreq_ready(arready), .m_rreq_addr(araddr), .m_rreq_len(arlen),
         .s_rdat_valid(rvalid), .s_rdat_last(rlast), .s_rdat_resp(resp),
-        .m_wreq_valid(awvalid), .m_wreq_ready(awready), .m_wreq_addr(awaddr), .m_wreq_len(awlen), .m_wdat_valid(wvalid), .m_wdat_ready(wready),
-        .s_wrsp_valid(bvalid), .s_wrsp_resp(resp), .m_error(fault), .m_code(code), .m_writes(), .m_client(), .m_addr()
+        .m_wreq_valid(awvalid), .m_wreq_ready(awready), .m_wreq_addr(awaddr), .m_wreq_len(awlen),
+        .m_wdat_valid(wvalid), .m_wdat_ready(wready),
+        .s_wrsp_valid(bvalid), .s_wrsp_resp(resp),
+        .m_error(fault),
+        .m_code(code),
+        .m_writes(),
+        .m_client(),
+        .m_addr()
     );
     gc_first_reset u_reset (.clk(clk), .rst(rst), .started(started));
-    gc_stream_rules #(.W(41)) u_reads (.clk(clk), .rst(rst || !started), .valid(arvalid), .ready(arready), .data({araddr, arlen}));
-    gc_stream_rules #(.W(41)) u_writes (.clk(clk), .rst(rst || !started), .valid(awvalid), .ready(awready), .data({awaddr, awlen}));
+    gc_stream_rules #(.W(41)) u_reads (
+        .clk(clk), .rst(rst || !started),
+        .valid(arvalid),
+        .ready(arready),
+        .data({araddr, arlen})
+    );
+    gc_stream_rules #(.W(41)) u_writes (
+        .clk(clk), .rst(rst || !started),
+        .valid(awvalid),
+        .ready(awready),
+        .data({awaddr, awlen})
+    );
 
     function allowed(input [1:0] rights, input [20:0] page);
-        allowed = (rights[0] && page >= base[20:0] && page < last[20:0]) || (rights[1] && page >= base[41:21] && page < last[41:21]);
+        allowed = (rights[0] && page >= base[20:0] && page < last[20:0])
+            || (rights[1] && page >= base[41:21] && page < last[41:21]);
     endfunction
 
     // Bursts without their last beat or response, beats that a write burst still lacks.
@@ -100,7 +126,8 @@ module gc_memory_guard_props (
         assert (quiet == (!arvalid && !awvalid && ~(|reads_q) && ~(|writes_q) && ~(|beats_q)));
         assert (!quiet_q || !abort || quiet);
         assert (!fault || code == 8'd7 || code == 8'd8 || ((rdat_valid || wrsp_valid) && |resp));
-        assert (\u_dut.u_read_bursts.level == reads_q && \u_dut.u_write_bursts.level == writes_q && \u_dut.beats_q == beats_q);
+        assert (\u_dut.u_read_bursts.level == reads_q && \u_dut.u_write_bursts.level == writes_q
+            && \u_dut.beats_q == beats_q);
         assert (reads_q <= 3'd4 && writes_q <= 3'd4);
         cover (fault && code == 8'd8 && reads_q == 3'd3);
         cover (quiet_q && abort && fault);

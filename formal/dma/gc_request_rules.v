@@ -18,7 +18,12 @@ module gc_request_rules #(
 );
     wire [14:0] page_end = {3'd0, addr[11:0]} + ({7'd0, len} + 15'd1) * BEAT;
 
-    gc_stream_rules #(.W(ADDR_W+8), .ASSUME(ASSUME), .HIDES(HIDES)) u_stays (.clk(clk), .rst(rst), .valid(valid && started), .ready(ready), .data({addr, len}));
+    gc_stream_rules #(.W(ADDR_W+8), .ASSUME(ASSUME), .HIDES(HIDES)) u_stays (
+        .clk(clk), .rst(rst),
+        .valid(valid && started),
+        .ready(ready),
+        .data({addr, len})
+    );
     gc_rule #(.ASSUME(ASSUME)) u_page (.ok(!(started && valid) || (page_end <= 15'd4096 && addr % BEAT == 0)));
 endmodule
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The write side of the native memory port (doc/streams.md), and of AXI4: gc_request_rules; beats stay until taken, come only after the request
-// of their burst, in the order of the requests, `last` on the last of each; one response for each burst whose beats have all been taken. REQUESTER,
-// MEMORY: 1 if the rules of that end are assumed.
+// The write side of the native memory port (doc/streams.md), and of AXI4: gc_request_rules; beats stay until taken,
+// come only after the request of their burst, in the order of the requests, `last` on the last of each; one response
+// for each burst whose beats have all been taken. REQUESTER, MEMORY: 1 if the rules of that end are assumed.
 `default_nettype none
 
 module gc_write_rules #(
@@ -32,18 +32,31 @@ module gc_write_rules #(
     wire done;
 
     gc_request_rules #(.ADDR_W(ADDR_W), .BEAT(BEAT), .ASSUME(REQUESTER), .HIDES(HIDES)) u_request (
-        .clk(clk), .rst(rst), .started(started), .valid(wreq_valid), .ready(wreq_ready), .addr(wreq_addr), .len(wreq_len)
+        .clk(clk), .rst(rst),
+        .started(started),
+        .valid(wreq_valid),
+        .ready(wreq_ready),
+        .addr(wreq_addr),
+        .len(wreq_len)
     );
     gc_stream_rules #(.W(BEAT*9+1), .ASSUME(REQUESTER), .HIDES(HIDES)) u_stays (
         .clk(clk), .rst(rst), .valid(wdat_valid && started), .ready(wdat_ready), .data({wdat_word, wdat_last})
     );
     gc_burst_queue #(.MOST(MOST)) u_queue (
-        .clk(clk), .rst(rst), .request(wreq_valid && wreq_ready), .len(wreq_len), .beat(wdat_valid && wdat_ready), .bursts(bursts), .left(left),
-        .full(full), .done(done)
+        .clk(clk), .rst(rst),
+        .request(wreq_valid && wreq_ready),
+        .len(wreq_len),
+        .beat(wdat_valid && wdat_ready),
+        .bursts(bursts),
+        .left(left),
+        .full(full),
+        .done(done)
     );
     always @(posedge clk) unanswered <= rst ? 16'd0 : unanswered + done - wrsp_valid;
 
-    gc_rule #(.ASSUME(REQUESTER)) u_data     (.ok(!(started && wdat_valid) || (bursts != 0 && wdat_last == (left == 8'd0))));
+    gc_rule #(.ASSUME(REQUESTER)) u_data (
+        .ok(!(started && wdat_valid) || (bursts != 0 && wdat_last == (left == 8'd0)))
+    );
     gc_rule #(.ASSUME(MEMORY))    u_response (.ok(!(started && wrsp_valid) || unanswered != 16'd0));
 endmodule
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gc_register_queue of 4 words: order, no word lost or made up, room exactly while it is not full. Assumed: pushes only with room, pops only
-// of a word.
+// gc_register_queue of 4 words: order, no word lost or made up, room exactly while it is not full. Assumed: pushes
+// only with room, pops only of a word.
 `default_nettype none
 
 module gc_register_queue_props (
@@ -20,7 +20,13 @@ module gc_register_queue_props (
     wire [3:0] word;
 
     gc_register_queue #(.WIDTH(4), .DEPTH(4)) u_dut (
-        .clk(clk), .rst(rst), .s_push(s_push), .s_data(s_data), .m_room(room), .m_valid(m_valid), .s_pop(s_pop), .m_data(m_data)
+        .clk(clk), .rst(rst),
+        .s_push(s_push),
+        .s_data(s_data),
+        .m_room(room),
+        .m_valid(m_valid),
+        .s_pop(s_pop),
+        .m_data(m_data)
     );
     gc_first_reset u_reset (.clk(clk), .rst(rst), .started(started));
     gc_stream_order #(.W(4), .MOST(4), .LATENCY(1)) u_order (

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gc_stream_downsize of RATIO words a beat: the words of a beat lane by lane (the solver looks at any one lane), until the last lane or
-// m_flush, then the next beat without a pause; the rule of streams.
+// gc_stream_downsize of RATIO words a beat: the words of a beat lane by lane (the solver looks at any one lane), until
+// the last lane or m_flush, then the next beat without a pause; the rule of streams.
 `default_nettype none
 
 module gc_stream_downsize_props #(

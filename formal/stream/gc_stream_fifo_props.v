@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gc_stream_fifo of 4 words: the rule of streams, order, no word lost or made up, sts_level, a word shown 3 cycles after it entered.
+// gc_stream_fifo of 4 words: the rule of streams, order, no word lost or made up, sts_level, a word shown 3 cycles
+// after it entered.
 `default_nettype none
 
 module gc_stream_fifo_props (
@@ -38,11 +39,18 @@ module gc_stream_fifo_props (
     (* hierconn *) wire [3:0] \u_dut.u_ram.memory[1] ;
     (* hierconn *) wire [3:0] \u_dut.u_ram.memory[2] ;
     (* hierconn *) wire [3:0] \u_dut.u_ram.memory[3] ;
-    wire [15:0] memory = {\u_dut.u_ram.memory[3] , \u_dut.u_ram.memory[2] , \u_dut.u_ram.memory[1] , \u_dut.u_ram.memory[0] };
+    wire [15:0] memory = {\u_dut.u_ram.memory[3] , \u_dut.u_ram.memory[2] , \u_dut.u_ram.memory[1] ,
+                          \u_dut.u_ram.memory[0] };
     wire [2:0]  place  = \u_dut.rd_q + ahead - {2'd0, m_valid};
 
     gc_stream_fifo_state #(.AW(2)) u_state (
-        .started(started), .wr(\u_dut.wr_q ), .rd(\u_dut.rd_q ), .seen(\u_dut.seen_q ), .s_ready(s_ready), .m_valid(m_valid), .level(level)
+        .started(started),
+        .wr(\u_dut.wr_q ),
+        .rd(\u_dut.rd_q ),
+        .seen(\u_dut.seen_q ),
+        .s_ready(s_ready),
+        .m_valid(m_valid),
+        .level(level)
     );
 
     always @* if (started) begin

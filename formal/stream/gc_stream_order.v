@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue of words: every word that goes in comes out once, unchanged and in its turn, not later than LATENCY cycles after it could (0: at any time; with
-// HIDES a reset may hide it);
-// never more than MOST are inside. The solver tracks any one word: `ahead` words leave before it. The outputs are for the invariants of a proof.
+// A queue of words: every word that goes in comes out once, unchanged and in its turn, not later than LATENCY cycles
+// after it could (0: at any time; with HIDES a reset may hide it); never more than MOST are inside. The solver tracks
+// any one word: `ahead` words leave before it. The outputs are for the invariants of a proof.
 `default_nettype none
 
 module gc_stream_order #(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rule of streams (doc/streams.md): once valid is high, it and the payload stay until the word is taken. With HIDES a reset
-// ends that at once, else after its first cycle.
+// The rule of streams (doc/streams.md): once valid is high, it and the payload stay until the word is taken. With
+// HIDES a reset ends that at once, else after its first cycle.
 `default_nettype none
 
 module gc_stream_rules #(

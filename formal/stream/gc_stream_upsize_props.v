@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// gc_stream_upsize of RATIO words a beat: a beat per RATIO words or s_last, in the cycle after its last word; m_words and m_last; the words of
-// a beat in their lanes, zero behind them (the solver looks at any one lane); the rule of streams.
+// gc_stream_upsize of RATIO words a beat: a beat per RATIO words or s_last, in the cycle after its last word; m_words
+// and m_last; the words of a beat in their lanes, zero behind them (the solver looks at any one lane); the rule of
+// streams.
 `default_nettype none
 
 module gc_stream_upsize_props #(
@@ -26,7 +27,12 @@ module gc_stream_upsize_props #(
         .m_valid(m_valid), .m_ready(m_ready), .m_last(m_last), .m_words(m_words), .m_data(m_data)
     );
     gc_first_reset u_reset (.clk(clk), .rst(rst), .started(started));
-    gc_stream_rules #(.W(RATIO*4+CW+1)) u_rules (.clk(clk), .rst(rst), .valid(m_valid), .ready(m_ready), .data({m_data, m_words, m_last}));
+    gc_stream_rules #(.W(RATIO*4+CW+1)) u_rules (
+        .clk(clk), .rst(rst),
+        .valid(m_valid),
+        .ready(m_ready),
+        .data({m_data, m_words, m_last})
+    );
 
     (* anyconst *) wire [CW-1:0] lane;
     reg [CW-1:0] words_q;     // of the beat that is being filled or shown

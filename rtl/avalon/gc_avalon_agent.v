@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Avalon-MM agent for the native register port: word addresses, an access per cycle, its answer two cycles later in order; waitrequest is
-// high in reset only. Byte enables go to the register port, so a write without any does nothing. Every access answers OKAY. At most two wait
-// for their answers. None is given in a reset.
+// Avalon-MM agent for the native register port: word addresses, an access per cycle, its answer two cycles later in
+// order; waitrequest is high in reset only. Byte enables go to the register port, so a write without any does nothing.
+// Every access answers OKAY. At most two wait for their answers. None is given in a reset.
 `default_nettype none
 
 module gc_avalon_agent (

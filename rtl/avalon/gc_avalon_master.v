@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The native memory port (doc/streams.md) as two Avalon-MM hosts, one that reads and one that writes. Reads: pipelined bursts, nothing is
-// added to their latency; OUTSTANDING of them at most wait for data. Writes: a request is held while its beats leave, so a burst of n beats takes
-// n + 1 cycles; the host expects one write response per burst. Read data and responses are always taken; read data that nobody has asked
-// for since the reset are dropped. No command is shown in a reset.
+// The native memory port (doc/streams.md) as two Avalon-MM hosts, one that reads and one that writes. Reads: pipelined
+// bursts, nothing is added to their latency; OUTSTANDING of them at most wait for data. Writes: a request is held
+// while its beats leave, so a burst of n beats takes n + 1 cycles; the host expects one write response per burst. Read
+// data and responses are always taken; read data that nobody has asked for since the reset are dropped. No command is
+// shown in a reset.
 `default_nettype none
 
 module gc_avalon_master #(
@@ -56,8 +57,13 @@ module gc_avalon_master #(
     wire       asked;
 
     gc_register_queue #(.WIDTH(8), .DEPTH(OUTSTANDING)) u_lengths (
-        .clk(clk), .rst(rst), .s_push(s_rreq_valid && s_rreq_ready), .s_data(s_rreq_len), .m_room(room), .m_valid(asked),
-        .s_pop(m_rdat_valid && m_rdat_last), .m_data(len)
+        .clk(clk), .rst(rst),
+        .s_push(s_rreq_valid && s_rreq_ready),
+        .s_data(s_rreq_len),
+        .m_room(room),
+        .m_valid(asked),
+        .s_pop(m_rdat_valid && m_rdat_last),
+        .m_data(len)
     );
 
     assign avm_read_address    = s_rreq_addr;

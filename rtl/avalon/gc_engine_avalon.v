@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The training engine with two Avalon-MM hosts for its memory and an Avalon-MM agent for its registers; port names that Platform Designer
-// infers, synchronous reset, level interrupt. A thin front: reads gain no latency, a write burst of n beats takes n + 1 cycles. Parameters are
-// the engine's. Error responses end the program (doc/registers.md, "Errors").
+// The training engine with two Avalon-MM hosts for its memory and an Avalon-MM agent for its registers; port names
+// that Platform Designer infers, synchronous reset, level interrupt. A thin front: reads gain no latency, a write
+// burst of n beats takes n + 1 cycles. Parameters are the engine's. Error responses end the program (doc/registers.md,
+// "Errors").
 `default_nettype none
 
 module gc_engine_avalon #(
@@ -79,36 +80,55 @@ module gc_engine_avalon #(
 
     gc_avalon_agent u_registers (
         .clk(clk), .rst(rst),
-        .avs_address(avs_csr_address), .avs_read(avs_csr_read), .avs_write(avs_csr_write), .avs_writedata(avs_csr_writedata),
-        .avs_byteenable(avs_csr_byteenable), .avs_readdata(avs_csr_readdata), .avs_readdatavalid(avs_csr_readdatavalid),
-        .avs_waitrequest(avs_csr_waitrequest), .avs_response(avs_csr_response), .avs_writeresponsevalid(avs_csr_writeresponsevalid),
-        .m_reg_write(reg_write), .m_reg_addr(reg_addr), .m_reg_wdata(reg_wdata), .m_reg_strb(reg_strb), .m_reg_read(reg_read), .s_reg_rdata(reg_rdata)
+        .avs_address(avs_csr_address),
+        .avs_read(avs_csr_read),
+        .avs_write(avs_csr_write),
+        .avs_writedata(avs_csr_writedata),
+        .avs_byteenable(avs_csr_byteenable),
+        .avs_readdata(avs_csr_readdata),
+        .avs_readdatavalid(avs_csr_readdatavalid),
+        .avs_waitrequest(avs_csr_waitrequest),
+        .avs_response(avs_csr_response),
+        .avs_writeresponsevalid(avs_csr_writeresponsevalid),
+        .m_reg_write(reg_write), .m_reg_addr(reg_addr), .m_reg_wdata(reg_wdata), .m_reg_strb(reg_strb),
+        .m_reg_read(reg_read),
+        .s_reg_rdata(reg_rdata)
     );
 
     gc_engine #(
-        .GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACT_DEPTH(ACT_DEPTH), .WGT_DEPTH(WGT_DEPTH),
-        .GRAD_DEPTH(GRAD_DEPTH), .GATE_DEPTH(GATE_DEPTH)
+        .GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACT_DEPTH(ACT_DEPTH),
+        .WGT_DEPTH(WGT_DEPTH), .GRAD_DEPTH(GRAD_DEPTH), .GATE_DEPTH(GATE_DEPTH)
     ) u_engine (
-        .clk(clk), .rst(rst), .s_reg_write(reg_write), .s_reg_addr(reg_addr), .s_reg_wdata(reg_wdata), .s_reg_strb(reg_strb), .s_reg_read(reg_read), .m_reg_rdata(reg_rdata),
-        .m_rreq_valid(rreq_valid), .m_rreq_ready(rreq_ready), .m_rreq_addr(rreq_addr), .m_rreq_len(rreq_len), .s_rdat_valid(rdat_valid),
-        .s_rdat_data(rdat_data), .s_rdat_last(rdat_last), .s_rdat_resp(rdat_resp), .m_wreq_valid(wreq_valid), .m_wreq_ready(wreq_ready), .m_wreq_addr(wreq_addr),
-        .m_wreq_len(wreq_len), .m_wdat_valid(wdat_valid), .m_wdat_ready(wdat_ready), .m_wdat_data(wdat_data), .m_wdat_strb(wdat_strb),
-        .m_wdat_last(wdat_last), .s_wrsp_valid(wrsp_valid), .s_wrsp_resp(wrsp_resp), .m_forget(forget),
-        .irq(ins_irq_irq), .sts_active(active_unused), .sts_tag(tag_unused)
+        .clk(clk), .rst(rst),
+        .s_reg_write(reg_write), .s_reg_addr(reg_addr), .s_reg_wdata(reg_wdata), .s_reg_strb(reg_strb),
+        .s_reg_read(reg_read),
+        .m_reg_rdata(reg_rdata),
+        .m_rreq_valid(rreq_valid), .m_rreq_ready(rreq_ready), .m_rreq_addr(rreq_addr), .m_rreq_len(rreq_len),
+        .s_rdat_valid(rdat_valid), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last), .s_rdat_resp(rdat_resp),
+        .m_wreq_valid(wreq_valid), .m_wreq_ready(wreq_ready), .m_wreq_addr(wreq_addr), .m_wreq_len(wreq_len),
+        .m_wdat_valid(wdat_valid), .m_wdat_ready(wdat_ready), .m_wdat_data(wdat_data), .m_wdat_strb(wdat_strb),
+        .m_wdat_last(wdat_last),
+        .s_wrsp_valid(wrsp_valid), .s_wrsp_resp(wrsp_resp),
+        .m_forget(forget),
+        .irq(ins_irq_irq),
+        .sts_active(active_unused), .sts_tag(tag_unused)
     );
 
     gc_avalon_master #(.ADDR_W(ADDR_W), .MEM_W(MEM_W)) u_memory (
         .clk(clk), .rst(rst || forget),
-        .s_rreq_valid(rreq_valid), .s_rreq_ready(rreq_ready), .s_rreq_addr(rreq_addr), .s_rreq_len(rreq_len), .m_rdat_valid(rdat_valid),
-        .m_rdat_data(rdat_data), .m_rdat_last(rdat_last), .m_rdat_resp(rdat_resp), .s_wreq_valid(wreq_valid), .s_wreq_ready(wreq_ready), .s_wreq_addr(wreq_addr),
-        .s_wreq_len(wreq_len), .s_wdat_valid(wdat_valid), .s_wdat_ready(wdat_ready), .s_wdat_data(wdat_data), .s_wdat_strb(wdat_strb),
-        .s_wdat_last(wdat_last), .m_wrsp_valid(wrsp_valid), .m_wrsp_resp(wrsp_resp),
+        .s_rreq_valid(rreq_valid), .s_rreq_ready(rreq_ready), .s_rreq_addr(rreq_addr), .s_rreq_len(rreq_len),
+        .m_rdat_valid(rdat_valid), .m_rdat_data(rdat_data), .m_rdat_last(rdat_last), .m_rdat_resp(rdat_resp),
+        .s_wreq_valid(wreq_valid), .s_wreq_ready(wreq_ready), .s_wreq_addr(wreq_addr), .s_wreq_len(wreq_len),
+        .s_wdat_valid(wdat_valid), .s_wdat_ready(wdat_ready), .s_wdat_data(wdat_data), .s_wdat_strb(wdat_strb),
+        .s_wdat_last(wdat_last),
+        .m_wrsp_valid(wrsp_valid), .m_wrsp_resp(wrsp_resp),
         .avm_read_address(avm_read_address), .avm_read_read(avm_read_read), .avm_read_burstcount(avm_read_burstcount),
-        .avm_read_waitrequest(avm_read_waitrequest), .avm_read_readdata(avm_read_readdata), .avm_read_readdatavalid(avm_read_readdatavalid),
-        .avm_read_response(avm_read_response), .avm_write_address(avm_write_address), .avm_write_write(avm_write_write),
-        .avm_write_burstcount(avm_write_burstcount), .avm_write_writedata(avm_write_writedata), .avm_write_byteenable(avm_write_byteenable),
-        .avm_write_waitrequest(avm_write_waitrequest), .avm_write_response(avm_write_response),
-        .avm_write_writeresponsevalid(avm_write_writeresponsevalid)
+        .avm_read_waitrequest(avm_read_waitrequest), .avm_read_readdata(avm_read_readdata),
+        .avm_read_readdatavalid(avm_read_readdatavalid), .avm_read_response(avm_read_response),
+        .avm_write_address(avm_write_address), .avm_write_write(avm_write_write),
+        .avm_write_burstcount(avm_write_burstcount), .avm_write_writedata(avm_write_writedata),
+        .avm_write_byteenable(avm_write_byteenable), .avm_write_waitrequest(avm_write_waitrequest),
+        .avm_write_response(avm_write_response), .avm_write_writeresponsevalid(avm_write_writeresponsevalid)
     );
 
     wire _unused = &{1'b0, active_unused, tag_unused};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The native memory port (doc/streams.md) as an AXI4 master: constants are added, nothing takes a cycle. INCR bursts of whole beats that never
-// cross 4 KiB, one ID, so the responses keep their order. Read data and write responses are always taken. A write address that is not taken
-// at once is kept here, because its data must not wait for it: a slave may take an address only when its data are offered. VALIDs are low in a
-// reset from its first moment on (AXI A3.1.2).
+// The native memory port (doc/streams.md) as an AXI4 master: constants are added, nothing takes a cycle. INCR bursts
+// of whole beats that never cross 4 KiB, one ID, so the responses keep their order. Read data and write responses are
+// always taken. A write address that is not taken at once is kept here, because its data must not wait for it: a slave
+// may take an address only when its data are offered. VALIDs are low in a reset from its first moment on (AXI A3.1.2).
 `default_nettype none
 
 module gc_axi_master #(

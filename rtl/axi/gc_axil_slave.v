@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// AXI4-Lite slave for the native register port: one transfer at a time on each side, a write when address and data are both there, the
-// response in the next cycle; a read in three cycles. Byte strobes go to the register port, so a write without any does nothing. Every access
-// answers OKAY. VALIDs are low in a reset from its first moment on (AXI A3.1.2).
+// AXI4-Lite slave for the native register port: one transfer at a time on each side, a write when address and data are
+// both there, the response in the next cycle; a read in three cycles. Byte strobes go to the register port, so a write
+// without any does nothing. Every access answers OKAY. VALIDs are low in a reset from its first moment on (AXI
+// A3.1.2).
 `default_nettype none
 
 module gc_axil_slave (

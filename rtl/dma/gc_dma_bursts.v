@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts a strided transfer into bursts: n2 times n1 runs of run_beats contiguous beats, the runs stride1 bytes apart, the groups stride2;
-// a burst never crosses 4 KiB and has at most MAX_BURST beats. One burst every two cycles. A descriptor with
-// run_beats, n1 or n2 of zero is a transfer of nothing: it is taken and gives no burst. Addresses and strides are multiples of a
-// beat. m_last marks the last burst of a descriptor. The next descriptor is taken from the cycle on in which that burst is shown.
+// Cuts a strided transfer into bursts: n2 times n1 runs of run_beats contiguous beats, the runs stride1 bytes apart,
+// the groups stride2; a burst never crosses 4 KiB and has at most MAX_BURST beats. One burst every two cycles. A
+// descriptor with run_beats, n1 or n2 of zero is a transfer of nothing: it is taken and gives no burst. Addresses and
+// strides are multiples of a beat. m_last marks the last burst of a descriptor. The next descriptor is taken from the
+// cycle on in which that burst is shown.
 `default_nettype none
 
 module gc_dma_bursts #(

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads strided transfers from the native memory port into a stream of beats. A burst is only requested when the FIFO has room for
-// all of it, so read data are never refused; while DEPTH - MAX_BURST covers the memory's latency, the stream runs at one beat per
-// cycle. Descriptors follow each other without waiting for data; sts_drained says that every beat of all of them has been taken. Rules of the transfer: gc_dma_bursts; of the port: doc/streams.md.
+// Reads strided transfers from the native memory port into a stream of beats. A burst is only requested when the FIFO
+// has room for all of it, so read data are never refused; while DEPTH - MAX_BURST covers the memory's latency, the
+// stream runs at one beat per cycle. Descriptors follow each other without waiting for data; sts_drained says that
+// every beat of all of them has been taken. Rules of the transfer: gc_dma_bursts; of the port: doc/streams.md.
 `default_nettype none
 
 module gc_dma_reader #(
@@ -52,9 +53,15 @@ module gc_dma_reader #(
 
     wire bursts_m_last_unused;
     gc_dma_bursts #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .MAX_BURST(MAX_BURST)) u_bursts (
-        .clk(clk), .rst(rst), .s_valid(s_valid), .s_ready(s_ready), .s_addr(s_addr), .s_run_beats(s_run_beats),
-        .s_n1(s_n1), .s_stride1(s_stride1), .s_n2(s_n2), .s_stride2(s_stride2),
-        .m_valid(burst_valid), .m_ready(burst_ready), .m_addr(m_rreq_addr), .m_len(m_rreq_len), .m_last(bursts_m_last_unused)
+        .clk(clk), .rst(rst),
+        .s_valid(s_valid), .s_ready(s_ready), .s_addr(s_addr),
+        .s_run_beats(s_run_beats),
+        .s_n1(s_n1),
+        .s_stride1(s_stride1),
+        .s_n2(s_n2),
+        .s_stride2(s_stride2),
+        .m_valid(burst_valid), .m_ready(burst_ready), .m_addr(m_rreq_addr), .m_len(m_rreq_len),
+        .m_last(bursts_m_last_unused)
     );
     assign m_rreq_valid = burst_valid && room;
     assign burst_ready  = m_rreq_ready && room;

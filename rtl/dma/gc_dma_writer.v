@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a stream of beats to strided transfers on the native memory port. A burst is only requested once all its beats are in the
-// FIFO, so a slow source never holds the port. m_done pulses when the memory has confirmed the last burst of a descriptor
-// (a transfer of nothing: the cycle after it was taken); the next descriptor is taken after that. sts_starved: a burst lacks beats;
-// sts_empty: none are inside. Rules of the transfer: gc_dma_bursts.
+// Writes a stream of beats to strided transfers on the native memory port. A burst is only requested once all its
+// beats are in the FIFO, so a slow source never holds the port. m_done pulses when the memory has confirmed the last
+// burst of a descriptor (a transfer of nothing: the cycle after it was taken); the next descriptor is taken after
+// that. sts_starved: a burst lacks beats; sts_empty: none are inside. Rules of the transfer: gc_dma_bursts.
 `default_nettype none
 
 module gc_dma_writer #(
@@ -72,9 +72,15 @@ module gc_dma_writer #(
     assign sts_empty    = ~(|level);
 
     gc_dma_bursts #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .MAX_BURST(MAX_BURST)) u_bursts (
-        .clk(clk), .rst(rst), .s_valid(s_desc_valid && !open_q), .s_ready(bursts_ready), .s_addr(s_addr), .s_run_beats(s_run_beats),
-        .s_n1(s_n1), .s_stride1(s_stride1), .s_n2(s_n2), .s_stride2(s_stride2),
-        .m_valid(burst_valid), .m_ready(m_wreq_ready && ready && !data_q), .m_addr(m_wreq_addr), .m_len(m_wreq_len), .m_last(burst_last)
+        .clk(clk), .rst(rst),
+        .s_valid(s_desc_valid && !open_q), .s_ready(bursts_ready), .s_addr(s_addr),
+        .s_run_beats(s_run_beats),
+        .s_n1(s_n1),
+        .s_stride1(s_stride1),
+        .s_n2(s_n2),
+        .s_stride2(s_stride2),
+        .m_valid(burst_valid), .m_ready(m_wreq_ready && ready && !data_q), .m_addr(m_wreq_addr), .m_len(m_wreq_len),
+        .m_last(burst_last)
     );
     assign m_wreq_valid = burst_valid && ready && !data_q;
 

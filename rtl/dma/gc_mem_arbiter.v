@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shares one native memory port between READERS read and WRITERS write clients. A request goes to the lowest waiting client number;
-// starvation is bounded by the clients' own credits. Read data return in the order of the requests, to the client that
-// asked; a write grant is held until the burst's last beat. One read request and one beat per cycle; a write burst of n beats takes
-// n + 1 cycles. Requests reach the port without delay. At most DEPTH bursts wait for data or responses on each side.
+// Shares one native memory port between READERS read and WRITERS write clients. A request goes to the lowest waiting
+// client number; starvation is bounded by the clients' own credits. Read data return in the order of the requests, to
+// the client that asked; a write grant is held until the burst's last beat. One read request and one beat per cycle; a
+// write burst of n beats takes n + 1 cycles. Requests reach the port without delay. At most DEPTH bursts wait for data
+// or responses on each side.
 `default_nettype none
 
 module gc_mem_arbiter #(
@@ -70,13 +71,25 @@ module gc_mem_arbiter #(
     wire               r_room;
 
     gc_request_pick #(.N(READERS)) u_read_pick (
-        .clk(clk), .rst(rst), .s_request(s_rreq_valid & {READERS{r_room}}), .s_taken(m_rreq_valid && m_rreq_ready), .m_pick(r_pick)
+        .clk(clk), .rst(rst),
+        .s_request(s_rreq_valid & {READERS{r_room}}),
+        .s_taken(m_rreq_valid && m_rreq_ready),
+        .m_pick(r_pick)
     );
-    gc_one_hot_mux #(.N(READERS), .W(ADDR_W+8)) u_read_mux (.s_select(r_pick), .s_data(r_flat), .m_data({m_rreq_addr, m_rreq_len}));
+    gc_one_hot_mux #(.N(READERS), .W(ADDR_W+8)) u_read_mux (
+        .s_select(r_pick),
+        .s_data(r_flat),
+        .m_data({m_rreq_addr, m_rreq_len})
+    );
     wire read_owners_m_valid_unused;
     gc_register_queue #(.WIDTH(READERS), .DEPTH(DEPTH)) u_read_owners (
-        .clk(clk), .rst(rst), .s_push(m_rreq_valid && m_rreq_ready), .s_data(r_pick), .m_room(r_room), .m_valid(read_owners_m_valid_unused),
-        .s_pop(s_rdat_valid && s_rdat_last), .m_data(r_owner)
+        .clk(clk), .rst(rst),
+        .s_push(m_rreq_valid && m_rreq_ready),
+        .s_data(r_pick),
+        .m_room(r_room),
+        .m_valid(read_owners_m_valid_unused),
+        .s_pop(s_rdat_valid && s_rdat_last),
+        .m_data(r_owner)
     );
     assign m_rreq_valid = |(r_pick & s_rreq_valid);
     assign m_rreq_client = r_pick;
@@ -105,14 +118,30 @@ module gc_mem_arbiter #(
     wire               data_end = m_wdat_valid && m_wdat_ready && m_wdat_last;
 
     gc_request_pick #(.N(WRITERS)) u_write_pick (
-        .clk(clk), .rst(rst), .s_request(s_wreq_valid & {WRITERS{w_room && ~(|data_q)}}), .s_taken(m_wreq_valid && m_wreq_ready), .m_pick(w_pick)
+        .clk(clk), .rst(rst),
+        .s_request(s_wreq_valid & {WRITERS{w_room && ~(|data_q)}}),
+        .s_taken(m_wreq_valid && m_wreq_ready),
+        .m_pick(w_pick)
     );
-    gc_one_hot_mux #(.N(WRITERS), .W(ADDR_W+8)) u_write_mux (.s_select(w_pick), .s_data(w_flat), .m_data({m_wreq_addr, m_wreq_len}));
-    gc_one_hot_mux #(.N(WRITERS), .W(MEM_W+MEM_W/8+1)) u_data_mux (.s_select(data_q), .s_data(d_flat), .m_data({m_wdat_last, m_wdat_strb, m_wdat_data}));
+    gc_one_hot_mux #(.N(WRITERS), .W(ADDR_W+8)) u_write_mux (
+        .s_select(w_pick),
+        .s_data(w_flat),
+        .m_data({m_wreq_addr, m_wreq_len})
+    );
+    gc_one_hot_mux #(.N(WRITERS), .W(MEM_W+MEM_W/8+1)) u_data_mux (
+        .s_select(data_q),
+        .s_data(d_flat),
+        .m_data({m_wdat_last, m_wdat_strb, m_wdat_data})
+    );
     wire write_owners_m_valid_unused;
     gc_register_queue #(.WIDTH(WRITERS), .DEPTH(DEPTH)) u_write_owners (
-        .clk(clk), .rst(rst), .s_push(m_wreq_valid && m_wreq_ready), .s_data(w_pick), .m_room(w_room), .m_valid(write_owners_m_valid_unused),
-        .s_pop(s_wrsp_valid), .m_data(w_owner)
+        .clk(clk), .rst(rst),
+        .s_push(m_wreq_valid && m_wreq_ready),
+        .s_data(w_pick),
+        .m_room(w_room),
+        .m_valid(write_owners_m_valid_unused),
+        .s_pop(s_wrsp_valid),
+        .m_data(w_owner)
     );
     assign m_wreq_valid = |(w_pick & s_wreq_valid);
     assign m_wreq_client = w_pick;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands between gc_mem_arbiter and the memory port and lets nothing out that was not allowed. A request passes if its 4 KiB page lies in a
-// window that has the right; else it is held back for good and reported. Error responses are reported with client and address of
-// their burst. While s_abort is high no new request leaves; what has been shown or issued runs to its end, and sts_quiet tells when nothing
-// is outstanding any more. After a reset in mid-burst answers may come that nobody waits for: m_rdat_valid and m_wrsp_valid leave them out.
-// Requests take two cycles, data none; a write request comes when the beats of the one before have left, as from gc_mem_arbiter.
-// Obeys doc/streams.md, "Native memory port".
+// Stands between gc_mem_arbiter and the memory port and lets nothing out that was not allowed. A request passes if its
+// 4 KiB page lies in a window that has the right; else it is held back for good and reported. Error responses are
+// reported with client and address of their burst. While s_abort is high no new request leaves; what has been shown or
+// issued runs to its end, and sts_quiet tells when nothing is outstanding any more. After a reset in mid-burst answers
+// may come that nobody waits for: m_rdat_valid and m_wrsp_valid leave them out. Requests take two cycles, data none; a
+// write request comes when the beats of the one before have left, as from gc_mem_arbiter. Obeys doc/streams.md,
+// "Native memory port".
 `default_nettype none
 
 module gc_memory_guard #(
@@ -21,7 +22,8 @@ module gc_memory_guard #(
     input  wire [WINDOWS-1:0]             cfg_write,
     input  wire                           s_abort,
     output wire                           sts_quiet,
-    output wire [4:0]                     m_moves,          // of this cycle: {response, write request, read request, write beat, read beat}
+    // of this cycle: {response, write request, read request, write beat, read beat}
+    output wire [4:0]                     m_moves,
     // from gc_mem_arbiter
     input  wire                           s_rreq_valid,
     output wire                           s_rreq_ready,
@@ -82,14 +84,24 @@ module gc_memory_guard #(
     wire               data_free;      // no burst's beats are on their way
 
     gc_window_check #(.ADDR_W(ADDR_W), .CLIENTS(CLIENTS), .WINDOWS(WINDOWS)) u_reads (
-        .clk(clk), .rst(rst), .cfg_base(cfg_base), .cfg_end(cfg_end), .cfg_right(cfg_read), .s_hold(s_abort),
-        .s_valid(s_rreq_valid), .s_ready(s_rreq_ready), .s_addr(s_rreq_addr), .s_len(s_rreq_len), .s_client(s_rreq_client),
-        .m_valid(m_rreq_valid), .m_ready(m_rreq_ready), .m_addr(m_rreq_addr), .m_len(m_rreq_len), .m_client(r_client), .m_refused(r_refused)
+        .clk(clk), .rst(rst),
+        .cfg_base(cfg_base), .cfg_end(cfg_end), .cfg_right(cfg_read),
+        .s_hold(s_abort),
+        .s_valid(s_rreq_valid), .s_ready(s_rreq_ready), .s_addr(s_rreq_addr), .s_len(s_rreq_len),
+        .s_client(s_rreq_client),
+        .m_valid(m_rreq_valid), .m_ready(m_rreq_ready), .m_addr(m_rreq_addr), .m_len(m_rreq_len),
+        .m_client(r_client),
+        .m_refused(r_refused)
     );
     gc_window_check #(.ADDR_W(ADDR_W), .CLIENTS(CLIENTS), .WINDOWS(WINDOWS)) u_writes (
-        .clk(clk), .rst(rst), .cfg_base(cfg_base), .cfg_end(cfg_end), .cfg_right(cfg_write), .s_hold(s_abort),
-        .s_valid(s_wreq_valid), .s_ready(s_wreq_ready), .s_addr(s_wreq_addr), .s_len(s_wreq_len), .s_client(s_wreq_client),
-        .m_valid(m_wreq_valid), .m_ready(m_wreq_ready), .m_addr(m_wreq_addr), .m_len(m_wreq_len), .m_client(w_client), .m_refused(w_refused)
+        .clk(clk), .rst(rst),
+        .cfg_base(cfg_base), .cfg_end(cfg_end), .cfg_right(cfg_write),
+        .s_hold(s_abort),
+        .s_valid(s_wreq_valid), .s_ready(s_wreq_ready), .s_addr(s_wreq_addr), .s_len(s_wreq_len),
+        .s_client(s_wreq_client),
+        .m_valid(m_wreq_valid), .m_ready(m_wreq_ready), .m_addr(m_wreq_addr), .m_len(m_wreq_len),
+        .m_client(w_client),
+        .m_refused(w_refused)
     );
 
     // ---- Outstanding bursts. gc_mem_arbiter has at most DEPTH on each side, so there is always room.
@@ -100,18 +112,29 @@ module gc_memory_guard #(
     wire [ADDR_W-1:0]  r_addr;
     wire [ADDR_W-1:0]  w_addr;
     gc_register_queue #(.WIDTH(CLIENTS+ADDR_W), .DEPTH(DEPTH)) u_read_bursts (
-        .clk(clk), .rst(rst), .s_push(m_rreq_valid && m_rreq_ready), .s_data({r_client, m_rreq_addr}), .m_room(r_room), .m_valid(r_open),
-        .s_pop(m_rdat_valid && s_rdat_last), .m_data({r_owner, r_addr})
+        .clk(clk), .rst(rst),
+        .s_push(m_rreq_valid && m_rreq_ready),
+        .s_data({r_client, m_rreq_addr}),
+        .m_room(r_room),
+        .m_valid(r_open),
+        .s_pop(m_rdat_valid && s_rdat_last),
+        .m_data({r_owner, r_addr})
     );
     gc_register_queue #(.WIDTH(CLIENTS+ADDR_W), .DEPTH(DEPTH)) u_write_bursts (
-        .clk(clk), .rst(rst), .s_push(m_wreq_valid && m_wreq_ready), .s_data({w_client, m_wreq_addr}), .m_room(w_room), .m_valid(w_open),
-        .s_pop(m_wrsp_valid), .m_data({w_owner, w_addr})
+        .clk(clk), .rst(rst),
+        .s_push(m_wreq_valid && m_wreq_ready),
+        .s_data({w_client, m_wreq_addr}),
+        .m_room(w_room),
+        .m_valid(w_open),
+        .s_pop(m_wrsp_valid),
+        .m_data({w_owner, w_addr})
     );
 
     assign m_rdat_valid = s_rdat_valid && r_open;
     assign m_wrsp_valid = s_wrsp_valid && w_open;
 
-    // ---- Write data follow their request. The writers ask only when they have all beats of a burst, so an abort lets them finish.
+    // ---- Write data follow their request. The writers ask only when they have all beats of a burst, so an abort lets
+    // them finish.
     reg [8:0] beats_q;
     wire      beat = m_wdat_valid && m_wdat_ready;
     assign data_free    = beats_q == 9'd0;
@@ -129,7 +152,8 @@ module gc_memory_guard #(
     wire bad_read  = m_rdat_valid && |s_rdat_resp;
     wire bad_write = m_wrsp_valid && |s_wrsp_resp;
     assign m_error  = r_refused || w_refused || bad_read || bad_write;
-    assign m_code   = bad_read ? {6'd4, s_rdat_resp} : bad_write ? {6'd8, s_wrsp_resp} : r_refused ? READ_WINDOW : WRITE_WINDOW;
+    assign m_code   = bad_read ? {6'd4, s_rdat_resp} : bad_write ? {6'd8, s_wrsp_resp}
+        : r_refused ? READ_WINDOW : WRITE_WINDOW;
     assign m_writes = !bad_read && (bad_write || !r_refused);
     assign m_client = bad_read ? r_owner : bad_write ? w_owner : r_refused ? r_client : w_client;
     assign m_addr   = bad_read ? r_addr  : bad_write ? w_addr  : r_refused ? m_rreq_addr : m_wreq_addr;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's way to its memory: gc_mem_arbiter and, behind it, gc_memory_guard. Clients on one side, the native memory port on the other
-// (doc/streams.md); DMA windows come in, faults go out, each as one bus. rst ends everything; answers to what was asked before reach nobody.
+// The engine's way to its memory: gc_mem_arbiter and, behind it, gc_memory_guard. Clients on one side, the native
+// memory port on the other (doc/streams.md); DMA windows come in, faults go out, each as one bus. rst ends everything;
+// answers to what was asked before reach nobody.
 `default_nettype none
 
 module gc_memory_port #(
@@ -15,7 +16,7 @@ module gc_memory_port #(
     input  wire [WINDOWS*(2*ADDR_W-22)-1:0]  cfg_windows,   // {write rights, read rights, ends, bases}
     input  wire                              s_abort,
     output wire                              sts_quiet,
-    output wire [4:0]                        m_moves,       // {response, write request, read request, write beat, read beat}
+    output wire [4:0]                        m_moves,  // {response, write request, read request, write beat, read beat}
     output wire [ADDR_W+READERS+9:0]         m_fault,       // {address, client, client writes, code, valid}
     input  wire [READERS-1:0]                s_rreq_valid,
     output wire [READERS-1:0]                s_rreq_ready,
@@ -84,25 +85,42 @@ module gc_memory_port #(
         .s_rreq_valid(s_rreq_valid), .s_rreq_ready(s_rreq_ready), .s_rreq_addr(s_rreq_addr), .s_rreq_len(s_rreq_len),
         .m_rdat_valid(m_rdat_valid), .m_rdat_data(m_rdat_data), .m_rdat_last(m_rdat_last),
         .s_wreq_valid(s_wreq_valid), .s_wreq_ready(s_wreq_ready), .s_wreq_addr(s_wreq_addr), .s_wreq_len(s_wreq_len),
-        .s_wdat_valid(s_wdat_valid), .s_wdat_ready(s_wdat_ready), .s_wdat_data(s_wdat_data), .s_wdat_strb(s_wdat_strb), .s_wdat_last(s_wdat_last),
+        .s_wdat_valid(s_wdat_valid), .s_wdat_ready(s_wdat_ready), .s_wdat_data(s_wdat_data), .s_wdat_strb(s_wdat_strb),
+        .s_wdat_last(s_wdat_last),
         .m_wrsp_valid(m_wrsp_valid),
-        .m_rreq_valid(rreq_valid), .m_rreq_ready(rreq_ready), .m_rreq_addr(rreq_addr), .m_rreq_len(rreq_len), .m_rreq_client(rreq_client),
+        .m_rreq_valid(rreq_valid), .m_rreq_ready(rreq_ready), .m_rreq_addr(rreq_addr), .m_rreq_len(rreq_len),
+        .m_rreq_client(rreq_client),
         .s_rdat_valid(rdat_valid), .s_rdat_data(s_rdat_data), .s_rdat_last(s_rdat_last),
-        .m_wreq_valid(wreq_valid), .m_wreq_ready(wreq_ready), .m_wreq_addr(wreq_addr), .m_wreq_len(wreq_len), .m_wreq_client(wreq_client),
-        .m_wdat_valid(wdat_valid), .m_wdat_ready(wdat_ready), .m_wdat_data(m_wdat_data), .m_wdat_strb(m_wdat_strb), .m_wdat_last(m_wdat_last),
+        .m_wreq_valid(wreq_valid), .m_wreq_ready(wreq_ready), .m_wreq_addr(wreq_addr), .m_wreq_len(wreq_len),
+        .m_wreq_client(wreq_client),
+        .m_wdat_valid(wdat_valid), .m_wdat_ready(wdat_ready), .m_wdat_data(m_wdat_data), .m_wdat_strb(m_wdat_strb),
+        .m_wdat_last(m_wdat_last),
         .s_wrsp_valid(wrsp_valid)
     );
     gc_memory_guard #(.ADDR_W(ADDR_W), .CLIENTS(READERS), .WINDOWS(WINDOWS)) u_guard (
-        .clk(clk), .rst(rst), .cfg_base(cfg_windows[0 +: PAGES]), .cfg_end(cfg_windows[PAGES +: PAGES]),
-        .cfg_read(cfg_windows[2*PAGES +: WINDOWS]), .cfg_write(cfg_windows[2*PAGES+WINDOWS +: WINDOWS]), .s_abort(s_abort), .sts_quiet(sts_quiet), .m_moves(m_moves),
-        .s_rreq_valid(rreq_valid), .s_rreq_ready(rreq_ready), .s_rreq_addr(rreq_addr), .s_rreq_len(rreq_len), .s_rreq_client(rreq_client),
-        .s_wreq_valid(wreq_valid), .s_wreq_ready(wreq_ready), .s_wreq_addr(wreq_addr), .s_wreq_len(wreq_len), .s_wreq_client(writer[READERS-1:0]),
-        .s_wdat_valid(wdat_valid), .s_wdat_ready(wdat_ready), .m_rdat_valid(rdat_valid), .m_wrsp_valid(wrsp_valid),
+        .clk(clk), .rst(rst),
+        .cfg_base(cfg_windows[0 +: PAGES]), .cfg_end(cfg_windows[PAGES +: PAGES]),
+        .cfg_read(cfg_windows[2*PAGES +: WINDOWS]), .cfg_write(cfg_windows[2*PAGES+WINDOWS +: WINDOWS]),
+        .s_abort(s_abort),
+        .sts_quiet(sts_quiet),
+        .m_moves(m_moves),
+        .s_rreq_valid(rreq_valid), .s_rreq_ready(rreq_ready), .s_rreq_addr(rreq_addr), .s_rreq_len(rreq_len),
+        .s_rreq_client(rreq_client),
+        .s_wreq_valid(wreq_valid), .s_wreq_ready(wreq_ready), .s_wreq_addr(wreq_addr), .s_wreq_len(wreq_len),
+        .s_wreq_client(writer[READERS-1:0]),
+        .s_wdat_valid(wdat_valid), .s_wdat_ready(wdat_ready),
+        .m_rdat_valid(rdat_valid),
+        .m_wrsp_valid(wrsp_valid),
         .m_rreq_valid(m_rreq_valid), .m_rreq_ready(m_rreq_ready), .m_rreq_addr(m_rreq_addr), .m_rreq_len(m_rreq_len),
         .s_rdat_valid(s_rdat_valid), .s_rdat_last(s_rdat_last), .s_rdat_resp(s_rdat_resp),
         .m_wreq_valid(m_wreq_valid), .m_wreq_ready(m_wreq_ready), .m_wreq_addr(m_wreq_addr), .m_wreq_len(m_wreq_len),
-        .m_wdat_valid(m_wdat_valid), .m_wdat_ready(m_wdat_ready), .s_wrsp_valid(s_wrsp_valid), .s_wrsp_resp(s_wrsp_resp),
-        .m_error(m_fault[0]), .m_code(m_fault[8:1]), .m_writes(m_fault[9]), .m_client(m_fault[10 +: READERS]), .m_addr(m_fault[10+READERS +: ADDR_W])
+        .m_wdat_valid(m_wdat_valid), .m_wdat_ready(m_wdat_ready),
+        .s_wrsp_valid(s_wrsp_valid), .s_wrsp_resp(s_wrsp_resp),
+        .m_error(m_fault[0]),
+        .m_code(m_fault[8:1]),
+        .m_writes(m_fault[9]),
+        .m_client(m_fault[10 +: READERS]),
+        .m_addr(m_fault[10+READERS +: ADDR_W])
     );
 
     wire _unused = &{1'b0, writer};

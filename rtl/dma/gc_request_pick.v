@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Picks the lowest waiting request and keeps the choice until it has been taken, so that a request once shown does not change
-// under a stall. Combinational from the requests while nothing is held; one-hot or zero.
+// Picks the lowest waiting request and keeps the choice until it has been taken, so that a request once shown does not
+// change under a stall. Combinational from the requests while nothing is held; one-hot or zero.
 `default_nettype none
 
 module gc_request_pick #(

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two stages on the way of memory requests: the first takes a request, the second knows whether its 4 KiB page lies in a window with the
-// right. A request that does not is never shown at m_valid; it stays, with m_refused, until a reset. Nothing enters the second stage while
-// s_hold is high. One request per cycle; requests never cross 4 KiB (doc/streams.md), so one page is all they touch.
+// Two stages on the way of memory requests: the first takes a request, the second knows whether its 4 KiB page lies in
+// a window with the right. A request that does not is never shown at m_valid; it stays, with m_refused, until a reset.
+// Nothing enters the second stage while s_hold is high. One request per cycle; requests never cross 4 KiB
+// (doc/streams.md), so one page is all they touch.
 `default_nettype none
 
 module gc_window_check #(
@@ -44,7 +45,8 @@ module gc_window_check #(
     genvar w;
     generate
         for (w = 0; w < WINDOWS; w = w + 1) begin : g_window
-            assign in_window[w] = cfg_right[w] && page >= cfg_base[w*PAGE_W +: PAGE_W] && page < cfg_end[w*PAGE_W +: PAGE_W];
+            assign in_window[w] = cfg_right[w] && page >= cfg_base[w*PAGE_W +: PAGE_W]
+                && page < cfg_end[w*PAGE_W +: PAGE_W];
         end
     endgenerate
 

@@ -41,7 +41,8 @@ module gc_drain #(
     output wire [GRID*GRID-1:0]       m_enable,        // lanes to write
     output wire [GRID*GRID-1:0]       m_gate,          // gate bits of this vector, in the lanes of s_acc
     output wire [63:0]                sts_loss,
-    output reg  [1:0]                 sts_saturated    // pulses: an activation, a delta of a word was saturated in a lane that takes part
+    // pulses: an activation, a delta of a word was saturated in a lane that takes part
+    output reg  [1:0]                 sts_saturated
 );
     localparam LANES          = GRID * GRID;
     localparam ROUND_LATENCY  = 3;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The training engine: fetches a program from memory and runs it on five engines (load, weight load, compute, store, update) that
-// work in parallel and are ordered by tokens alone (doc/architecture.md, doc/instructions.md). Controlled through the register port
-// (doc/registers.md), one native memory port (doc/streams.md), one level interrupt. Bit-exact with gradcore.reference.trainer.
+// The training engine: fetches a program from memory and runs it on five units (load, weight load, compute, store,
+// update) that work in parallel and are ordered by tokens alone (doc/architecture.md, doc/instructions.md). Controlled
+// through the register port (doc/registers.md), one native memory port (doc/streams.md), one level interrupt.
+// Bit-exact with gradcore.reference.
 `default_nettype none
 
 module gc_engine #(
@@ -68,26 +69,28 @@ end else if (GRAD_DEPTH < 16 || GRAD_DEPTH > 65536 || (GRAD_DEPTH & (GRAD_DEPTH-
     gradcore_illegal_parameter_GRAD_DEPTH_must_be_a_power_of_two_from_16_to_65536 u_stop ();
 end else if (GATE_DEPTH < 64 || GATE_DEPTH > 1048576 || (GATE_DEPTH & (GATE_DEPTH-1)) != 0) begin : g_illegal_gate_depth
     gradcore_illegal_parameter_GATE_DEPTH_must_be_a_power_of_two_from_64_to_1048576 u_stop ();
-end else begin : g_engine     // the rest of the file: nothing is elaborated with an illegal parameter, so nothing else complains
+// the rest of the file: nothing is elaborated with an illegal parameter, so nothing else complains
+end else begin : g_engine
     localparam LANES    = GRID*GRID;
     localparam COLS_LOG = $clog2(COLS);
-    localparam ACCESS_W = 142;
-    localparam READ     = 7;
+    // Bits of an access record: address, coordinates, displacements, channel, strides, folds, rotations.
+    localparam ACCESS_W = 20 + 4*12 + 2*8 + 16 + 2*16 + 2*2 + 2*3;
+    localparam READ     = 7;         // latency of operand, weight and gate reads
     localparam LOAD = 0, WLOAD = 1, COMPUTE = 2, STORE = 3, UPDATE = 4;
+    localparam UNITS    = 5;
     localparam R        = 5;         // memory readers: fetch, load, wload, update weights, update momentum
     localparam W        = 3;         // memory writers: store, update weights, update momentum
     localparam WINDOWS  = 4;         // DMA windows
     localparam DEEPER   = ACT_DEPTH > WGT_DEPTH ? ACT_DEPTH : WGT_DEPTH;
     localparam DEEP     = GRAD_DEPTH > GATE_DEPTH ? GRAD_DEPTH : GATE_DEPTH;
     localparam SCRUB_W  = $clog2(DEEPER > DEEP ? DEEPER : DEEP);
+    wire [1:0] sts_unused;
 
-    wire [2:0] sts_unused;
     // ---- Memory clients, client n at bit n, flattened buses
     wire [R-1:0]         rreq_valid, rreq_ready, rdat_valid;
     wire [R*ADDR_W-1:0]  rreq_addr;
     wire [R*8-1:0]       rreq_len;
     wire [MEM_W-1:0]     rdat_data;
-    wire                 rdat_last;
     wire [W-1:0]         wreq_valid, wreq_ready, wdat_valid, wdat_ready, wdat_last, wrsp_valid;
     wire [W*ADDR_W-1:0]  wreq_addr;
     wire [W*8-1:0]       wreq_len;
@@ -95,197 +98,204 @@ end else begin : g_engine     // the rest of the file: nothing is elaborated wit
     wire [W*MEM_W/8-1:0] wdat_strb;
     wire [WINDOWS*(2*ADDR_W-22)-1:0] windows;
     wire [ADDR_W+R+9:0]  fault;
-    wire                 abort, quiet;
+    wire                 rdat_last, abort, quiet, core_rst;
     wire [4:0]           moves;
-    wire                 core_rst;      // with rst the reset of everything but control
-
+    wire                 reset = rst || core_rst;      // of everything but control
     gc_memory_port #(.READERS(R), .WRITERS(W), .ADDR_W(ADDR_W), .MEM_W(MEM_W), .WINDOWS(WINDOWS)) u_memory (
-        .clk(clk), .rst(rst || core_rst), .cfg_windows(windows), .s_abort(abort), .sts_quiet(quiet), .m_moves(moves), .m_fault(fault),
+        .clk(clk), .rst(reset),
+        .cfg_windows(windows), .s_abort(abort), .sts_quiet(quiet), .m_moves(moves), .m_fault(fault),
         .s_rreq_valid(rreq_valid), .s_rreq_ready(rreq_ready), .s_rreq_addr(rreq_addr), .s_rreq_len(rreq_len),
         .m_rdat_valid(rdat_valid), .m_rdat_data(rdat_data), .m_rdat_last(rdat_last),
         .s_wreq_valid(wreq_valid), .s_wreq_ready(wreq_ready), .s_wreq_addr(wreq_addr), .s_wreq_len(wreq_len),
-        .s_wdat_valid(wdat_valid), .s_wdat_ready(wdat_ready), .s_wdat_data(wdat_data), .s_wdat_strb(wdat_strb), .s_wdat_last(wdat_last), .m_wrsp_valid(wrsp_valid),
+        .s_wdat_valid(wdat_valid), .s_wdat_ready(wdat_ready), .s_wdat_data(wdat_data), .s_wdat_strb(wdat_strb),
+        .s_wdat_last(wdat_last), .m_wrsp_valid(wrsp_valid),
         .m_rreq_valid(m_rreq_valid), .m_rreq_ready(m_rreq_ready), .m_rreq_addr(m_rreq_addr), .m_rreq_len(m_rreq_len),
         .s_rdat_valid(s_rdat_valid), .s_rdat_data(s_rdat_data), .s_rdat_last(s_rdat_last), .s_rdat_resp(s_rdat_resp),
         .m_wreq_valid(m_wreq_valid), .m_wreq_ready(m_wreq_ready), .m_wreq_addr(m_wreq_addr), .m_wreq_len(m_wreq_len),
-        .m_wdat_valid(m_wdat_valid), .m_wdat_ready(m_wdat_ready), .m_wdat_data(m_wdat_data), .m_wdat_strb(m_wdat_strb), .m_wdat_last(m_wdat_last), .s_wrsp_valid(s_wrsp_valid), .s_wrsp_resp(s_wrsp_resp)
+        .m_wdat_valid(m_wdat_valid), .m_wdat_ready(m_wdat_ready), .m_wdat_data(m_wdat_data), .m_wdat_strb(m_wdat_strb),
+        .m_wdat_last(m_wdat_last), .s_wrsp_valid(s_wrsp_valid), .s_wrsp_resp(s_wrsp_resp)
     );
 
     // ---- Control: registers, fetch, queues, tokens
-    wire                program_start, scrub, scrubbing;
-    wire [4*ADDR_W-1:0] base;
-    wire [31:0]         seed;
-    wire [5*1024-1:0]   instruction;
-    wire [4:0]          starts;
-    wire [4:0]          done;
-    wire [3:0]          mismatch;   // load, wload, store, update: lengths do not agree
-    wire                compute_room;
-    wire                read_done;
-    wire [4:0]          read_signal;
-    wire                written;
-    wire [4:0]          written_signal;
-    wire [3:0]          events;   // yield, gradient overflow, padding, step
-    wire [2:0]          saturated;
-    wire [63:0]         loss;
-
-    gc_control #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .WINDOWS(WINDOWS),
-              .ACT_DEPTH(ACT_DEPTH), .WGT_DEPTH(WGT_DEPTH), .GRAD_DEPTH(GRAD_DEPTH), .GATE_DEPTH(GATE_DEPTH)) u_control (
-        .clk(clk), .rst(rst), .cfg_windows(windows), .m_abort(abort), .core_rst(core_rst), .m_forget(m_forget), .s_quiet(quiet), .s_moves(moves), .s_fault(fault),
-        .s_reg_write(s_reg_write), .s_reg_addr(s_reg_addr), .s_reg_wdata(s_reg_wdata), .s_reg_strb(s_reg_strb), .s_reg_read(s_reg_read), .m_reg_rdata(m_reg_rdata), .irq(irq),
-        .m_rreq_valid(rreq_valid[0]), .m_rreq_ready(rreq_ready[0]), .m_rreq_addr(rreq_addr[0 +: ADDR_W]), .m_rreq_len(rreq_len[0 +: 8]),
+    wire                  program_start, scrub, scrubbing, compute_room, read_done, written, step, pad, yield, overflow;
+    wire [4*ADDR_W-1:0]   base;
+    wire [31:0]           seed;
+    wire [UNITS*1024-1:0] instruction;
+    wire [UNITS-1:0]      starts, done, read_signal, written_signal;
+    wire [3:0]            mismatch;   // load, wload, store, update: lengths do not agree
+    wire [2:0]            saturated;
+    wire [63:0]           loss;
+    gc_control #(
+        .ADDR_W(ADDR_W), .MEM_W(MEM_W), .GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .WINDOWS(WINDOWS),
+        .ACT_DEPTH(ACT_DEPTH), .WGT_DEPTH(WGT_DEPTH), .GRAD_DEPTH(GRAD_DEPTH), .GATE_DEPTH(GATE_DEPTH)
+    ) u_control (
+        .clk(clk), .rst(rst), .core_rst(core_rst), .irq(irq),
+        .cfg_windows(windows), .m_abort(abort), .m_forget(m_forget),
+        .s_quiet(quiet), .s_moves(moves), .s_fault(fault),
+        .s_reg_write(s_reg_write), .s_reg_addr(s_reg_addr), .s_reg_wdata(s_reg_wdata), .s_reg_strb(s_reg_strb),
+        .s_reg_read(s_reg_read), .m_reg_rdata(m_reg_rdata),
+        .m_rreq_valid(rreq_valid[0]), .m_rreq_ready(rreq_ready[0]),
+        .m_rreq_addr(rreq_addr[0 +: ADDR_W]), .m_rreq_len(rreq_len[0 +: 8]),
         .s_rdat_valid(rdat_valid[0]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
-        .m_scrub(scrub), .s_scrubbing(scrubbing),
-        .m_program_start(program_start), .cfg_base(base), .cfg_seed(seed), .m_start(starts), .m_instruction(instruction), .s_done(done), .s_mismatch(mismatch), .s_compute_room(compute_room),
+        .m_scrub(scrub), .s_scrubbing(scrubbing), .m_program_start(program_start), .cfg_base(base), .cfg_seed(seed),
+        .m_start(starts), .m_instruction(instruction), .s_done(done), .s_mismatch(mismatch),
+        .s_compute_room(compute_room),
         .s_read(read_done), .s_read_signal(read_signal), .s_written(written), .s_written_signal(written_signal),
-        .s_step(events[0]), .s_pad(events[1]), .s_overflow(events[2]), .s_yield(events[3]), .s_saturated(saturated), .s_loss(loss), .sts_active(sts_active)
+        .s_step(step), .s_pad(pad), .s_yield(yield), .s_overflow(overflow), .s_saturated(saturated), .s_loss(loss),
+        .sts_active(sts_active), .sts_tag(sts_tag)
     );
 
     // ---- Scrub: a reset of the memories in between begins it anew
-    wire                scrub_valid;
-    wire [SCRUB_W-1:0]  scrub_addr;
-    gc_scrub #(.ADDR_W(SCRUB_W)) u_scrub (.clk(clk), .rst(rst), .s_start(scrub || (scrubbing && core_rst)), .m_busy(scrubbing), .m_valid(scrub_valid), .m_addr(scrub_addr));
+    wire scrub_valid;
+    wire [SCRUB_W-1:0] scrub_addr;
+    gc_scrub #(.ADDR_W(SCRUB_W)) u_scrub (
+        .clk(clk), .rst(rst),
+        .s_start(scrub || (scrubbing && core_rst)), .m_busy(scrubbing),
+        .m_valid(scrub_valid), .m_addr(scrub_addr)
+    );
 
-    // ---- Load engine
-    wire                load_gate_valid;
-    wire                load_gate_ready;
-    wire [ACCESS_W-1:0] load_gate_access;
-    wire                load_gate_back;
-    wire [LANES-1:0]    gate_rd_data;
-    wire                load_wr_valid;
-    wire [2:0]          load_wr_ready;
-    wire [1:0]          load_wr_buffer;
-    wire [ACCESS_W-1:0] load_wr_access;
+    // ---- Load
+    wire                load_gate_valid, load_gate_ready, load_gate_back;
+    wire [2:0]          load_wr_valid, load_wr_ready;
+    wire [ACCESS_W-1:0] load_gate_access, load_wr_access, load_wr_gate_access;
     wire [LANES*DW-1:0] load_wr_data;
-    wire [LANES-1:0]    load_wr_bits;
-    wire [3:0]          load_wr_select = {3'b000, load_wr_valid} << load_wr_buffer;
-
-    gc_load_engine #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W)) u_load (
-        .clk(clk), .rst(rst || core_rst), .start(starts[LOAD]), .s_instruction(instruction[LOAD*1024 +: 1024]), .cfg_base(base), .m_done(done[LOAD]), .m_bad(mismatch[0]),
-        .m_rreq_valid(rreq_valid[1]), .m_rreq_ready(rreq_ready[1]), .m_rreq_addr(rreq_addr[ADDR_W +: ADDR_W]), .m_rreq_len(rreq_len[8 +: 8]),
+    wire [LANES-1:0]    load_wr_gate, gate_rd_data;
+    gc_load_unit #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W)) u_load (
+        .clk(clk), .rst(reset), .start(starts[LOAD]), .m_done(done[LOAD]), .m_bad(mismatch[0]),
+        .s_instruction(instruction[LOAD*1024 +: 1024]), .cfg_base(base),
+        .m_rreq_valid(rreq_valid[1]), .m_rreq_ready(rreq_ready[1]),
+        .m_rreq_addr(rreq_addr[ADDR_W +: ADDR_W]), .m_rreq_len(rreq_len[8 +: 8]),
         .s_rdat_valid(rdat_valid[1]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
         .m_gate_valid(load_gate_valid), .m_gate_ready(load_gate_ready), .m_gate_access(load_gate_access),
         .s_gate_valid(load_gate_back), .s_gate_data(gate_rd_data),
-        .m_wr_valid(load_wr_valid), .m_wr_ready(|({1'b0, load_wr_ready} & (4'b0001 << load_wr_buffer))), .m_wr_buffer(load_wr_buffer),
-        .m_wr_access(load_wr_access), .m_wr_data(load_wr_data), .m_wr_bits(load_wr_bits)
+        .m_wr_valid(load_wr_valid), .m_wr_ready(load_wr_ready),
+        .m_wr_access(load_wr_access), .m_wr_data(load_wr_data),
+        .m_wr_gate_access(load_wr_gate_access), .m_wr_gate(load_wr_gate)
     );
 
     // ---- Weight load and weight buffer
-    wire                wgt_rd_valid, wgt_rd_ramp, cmp_rd_split;
-    wire [15:0]         wgt_rd_addr;
-    wire [COLS_LOG-1:0] wgt_rd_rot;
+    wire                wgt_rd_valid, wgt_rd_ramp, cmp_rd_split, upd_wgt_valid, upd_wgt_ready, upd_wgt_back;
+    wire [15:0]         wgt_rd_addr, upd_wgt_addr;
+    wire [COLS_LOG-1:0] wgt_rd_rot, upd_wgt_rot;
     wire [LANES*DW-1:0] wgt_rd_data;
-    wire                upd_wgt_valid, upd_wgt_ready, upd_wgt_back;
-    wire [15:0]         upd_wgt_addr;
-    wire [COLS_LOG-1:0] upd_wgt_rot;
     wire [COLS*DW-1:0]  upd_wgt_data;
-
-    gc_weights #(.COLS(COLS), .COLS_LOG(COLS_LOG), .LANES(LANES), .DW(DW), .DEPTH(WGT_DEPTH), .READ(READ), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_weights (
-        .clk(clk), .rst(rst || core_rst), .start(starts[WLOAD]), .s_instruction(instruction[WLOAD*1024 +: 1024]), .cfg_base(base), .m_done(done[WLOAD]), .m_bad(mismatch[1]),
-        .m_rreq_valid(rreq_valid[2]), .m_rreq_ready(rreq_ready[2]), .m_rreq_addr(rreq_addr[2*ADDR_W +: ADDR_W]), .m_rreq_len(rreq_len[16 +: 8]),
+    gc_weight_unit #(
+        .COLS(COLS), .COLS_LOG(COLS_LOG), .LANES(LANES), .DW(DW), .DEPTH(WGT_DEPTH), .READ(READ),
+        .MEM_W(MEM_W), .ADDR_W(ADDR_W)
+    ) u_weights (
+        .clk(clk), .rst(reset), .start(starts[WLOAD]), .m_done(done[WLOAD]), .m_bad(mismatch[1]),
+        .s_instruction(instruction[WLOAD*1024 +: 1024]), .cfg_base(base),
+        .m_rreq_valid(rreq_valid[2]), .m_rreq_ready(rreq_ready[2]),
+        .m_rreq_addr(rreq_addr[2*ADDR_W +: ADDR_W]), .m_rreq_len(rreq_len[16 +: 8]),
         .s_rdat_valid(rdat_valid[2]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
-        .s_rd_valid(wgt_rd_valid), .s_rd_addr(wgt_rd_addr), .s_rd_rot(wgt_rd_rot), .s_rd_ramp(wgt_rd_ramp), .s_rd_split(cmp_rd_split), .m_rd_data(wgt_rd_data),
-        .s_b_valid(upd_wgt_valid), .s_b_ready(upd_wgt_ready), .s_b_addr(upd_wgt_addr), .s_b_rot(upd_wgt_rot), .m_b_valid(upd_wgt_back), .m_b_data(upd_wgt_data),
+        .s_rd_valid(wgt_rd_valid), .s_rd_addr(wgt_rd_addr), .s_rd_rot(wgt_rd_rot),
+        .s_rd_ramp(wgt_rd_ramp), .s_rd_split(cmp_rd_split), .m_rd_data(wgt_rd_data),
+        .s_b_valid(upd_wgt_valid), .s_b_ready(upd_wgt_ready), .s_b_addr(upd_wgt_addr), .s_b_rot(upd_wgt_rot),
+        .m_b_valid(upd_wgt_back), .m_b_data(upd_wgt_data),
         .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr[$clog2(WGT_DEPTH)-1:0])
     );
 
     // ---- Compute
-    wire                cmp_rd_valid, cmp_rd_channel, cmp_rd_row_buf;
-    wire [ACCESS_W-1:0] cmp_rd_row, cmp_rd_col;
-    wire [COLS_LOG-1:0] cmp_rd_step;
-    wire [15:0]         cmp_rd_row_channels, cmp_rd_col_channels;
-    wire [LANES*DW-1:0] rd_data [0:1];
-    wire                dst_valid, dst_buf;
-    wire [ACCESS_W-1:0] dst_access;
-    wire [LANES-1:0]    dst_enable;
-    wire [LANES*DW-1:0] dst_data;
-    wire                cmp_gate_rd_valid;
-    wire [ACCESS_W-1:0] cmp_gate_rd_access;
-    wire                cmp_gate_wr_valid;
-    wire [ACCESS_W-1:0] cmp_gate_wr_access;
-    wire [LANES-1:0]    cmp_gate_wr_data;
-    wire                grad_valid, grad_first;
-    wire [15:0]         grad_addr;
+    wire                   cmp_rd_valid, cmp_rd_channel, cmp_rd_row_buf, dst_valid, dst_buf, grad_valid, grad_first;
+    wire                   cmp_gate_rd_valid, cmp_gate_wr_valid;
+    wire                   str_hold;     // STORE is to read a buffer in the next cycle
+    wire [ACCESS_W-1:0]    cmp_rd_row, cmp_rd_col, dst_access, cmp_gate_rd_access, cmp_gate_wr_access;
+    wire [COLS_LOG-1:0]    cmp_rd_step;
+    wire [15:0]            cmp_rd_row_channels, cmp_rd_col_channels, grad_addr;
+    wire [LANES*DW-1:0]    rd_data0, rd_data1, dst_data;
+    wire [LANES-1:0]       dst_enable, cmp_gate_wr_data;
     wire [LANES*ACC_W-1:0] grad_acc;
-    wire                str_hold;     // STORE is to read a buffer in the next cycle
-
-    gc_compute_engine #(.GRID(GRID), .COLS(COLS), .COLS_LOG(COLS_LOG), .DW(DW), .ACC_W(ACC_W), .ACCESS_W(ACCESS_W), .READ(READ)) u_compute (
-        .clk(clk), .rst(rst || core_rst), .start(starts[COMPUTE]), .m_room(compute_room), .s_instruction(instruction[COMPUTE*1024 +: 1024]), .cfg_seed(seed), .s_hold(str_hold),
-        .m_done(done[COMPUTE]), .m_read(read_done), .m_read_signal(read_signal), .m_written(written), .m_written_signal(written_signal),
-        .m_rd_valid(cmp_rd_valid), .m_rd_channel(cmp_rd_channel), .m_rd_split(cmp_rd_split), .m_rd_row_buf(cmp_rd_row_buf), .m_rd_row(cmp_rd_row), .m_rd_col(cmp_rd_col),
-        .m_rd_step(cmp_rd_step), .m_rd_row_channels(cmp_rd_row_channels), .m_rd_col_channels(cmp_rd_col_channels),
-        .s_rd_data0(rd_data[0]), .s_rd_data1(rd_data[1]),
-        .m_dst_valid(dst_valid), .m_dst_buf(dst_buf), .m_dst_access(dst_access), .m_dst_enable(dst_enable), .m_dst_data(dst_data),
-        .m_wgt_valid(wgt_rd_valid), .m_wgt_addr(wgt_rd_addr), .m_wgt_rot(wgt_rd_rot), .m_wgt_ramp(wgt_rd_ramp), .s_wgt_data(wgt_rd_data),
+    gc_compute_unit #(
+        .GRID(GRID), .COLS(COLS), .COLS_LOG(COLS_LOG), .DW(DW), .ACC_W(ACC_W), .ACCESS_W(ACCESS_W), .READ(READ)
+    ) u_compute (
+        .clk(clk), .rst(reset), .start(starts[COMPUTE]), .m_done(done[COMPUTE]), .m_room(compute_room),
+        .s_instruction(instruction[COMPUTE*1024 +: 1024]), .cfg_seed(seed), .s_hold(str_hold),
+        .m_read(read_done), .m_read_signal(read_signal), .m_written(written), .m_written_signal(written_signal),
+        .m_rd_valid(cmp_rd_valid), .m_rd_channel(cmp_rd_channel), .m_rd_split(cmp_rd_split), .m_rd_step(cmp_rd_step),
+        .m_rd_row_buf(cmp_rd_row_buf), .m_rd_row(cmp_rd_row), .m_rd_row_channels(cmp_rd_row_channels),
+        .m_rd_col(cmp_rd_col), .m_rd_col_channels(cmp_rd_col_channels), .s_rd_data0(rd_data0), .s_rd_data1(rd_data1),
+        .m_dst_valid(dst_valid), .m_dst_buf(dst_buf), .m_dst_access(dst_access),
+        .m_dst_enable(dst_enable), .m_dst_data(dst_data),
+        .m_wgt_valid(wgt_rd_valid), .m_wgt_addr(wgt_rd_addr), .m_wgt_rot(wgt_rd_rot), .m_wgt_ramp(wgt_rd_ramp),
+        .s_wgt_data(wgt_rd_data),
         .m_gate_rd_valid(cmp_gate_rd_valid), .m_gate_rd_access(cmp_gate_rd_access), .s_gate_rd_data(gate_rd_data),
         .m_gate_wr_valid(cmp_gate_wr_valid), .m_gate_wr_access(cmp_gate_wr_access), .m_gate_wr_data(cmp_gate_wr_data),
         .m_grad_valid(grad_valid), .m_grad_first(grad_first), .m_grad_addr(grad_addr), .m_grad_acc(grad_acc),
-        .clear_loss(program_start), .sts_loss(loss), .sts_step(events[0]), .sts_pad(events[1]), .sts_yield(events[3]), .sts_saturated(saturated[1:0]), .sts_draining(sts_unused[0])
+        .s_clear(program_start), .sts_loss(loss),
+        .sts_step(step), .sts_pad(pad), .sts_yield(yield), .sts_saturated(saturated[1:0]), .sts_draining(sts_unused[0])
     );
 
-    // ---- Operand buffers 0 and 1: read by compute and store, written by compute and load
-    wire                str_rd_valid, str_rd_buffer, str_rd_mark;
+    // ---- Operand buffers and gate buffer
+    wire                str_rd_valid, str_rd_ready, str_rd_mark, str_back, str_back_mark;
+    wire [1:0]          str_rd_buffer;
     wire [ACCESS_W-1:0] str_rd_access;
-    wire [1:0]          str_rd_ready, str_rd_back, str_rd_back_mark;
-
-    genvar i;
-    for (i = 0; i < 2; i = i + 1) begin : g_buffer
-        wire is_row = cmp_rd_row_buf == i;
-        gc_shared_buffer #(.GRID(GRID), .DW(DW), .DEPTH(ACT_DEPTH), .COLS(COLS), .COLS_LOG(COLS_LOG), .ACCESS_W(ACCESS_W)) u_shared (
-            .clk(clk), .rst(rst || core_rst),
-            .a_rd_valid(cmp_rd_valid && (is_row || cmp_rd_channel)), .a_rd_access(is_row ? cmp_rd_row : cmp_rd_col),
-            .a_rd_channel(cmp_rd_channel), .a_rd_split(cmp_rd_split), .a_rd_step(cmp_rd_step), .a_rd_channels(is_row ? cmp_rd_row_channels : cmp_rd_col_channels),
-            .b_rd_valid(str_rd_valid && str_rd_buffer == i), .b_rd_ready(str_rd_ready[i]), .b_rd_access(str_rd_access), .b_rd_mark(str_rd_mark),
-            .m_b_valid(str_rd_back[i]), .m_b_mark(str_rd_back_mark[i]), .m_rd_data(rd_data[i]),
-            .a_wr_valid(dst_valid && dst_buf == i), .a_wr_access(dst_access), .a_wr_enable(dst_enable), .a_wr_data(dst_data),
-            .b_wr_valid(load_wr_select[i]), .b_wr_ready(load_wr_ready[i]), .b_wr_access(load_wr_access), .b_wr_data(load_wr_data),
-            .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr[$clog2(ACT_DEPTH)-1:0])
-        );
-    end
-
-    gc_shared_buffer #(.GRID(GRID), .DW(1), .DEPTH(GATE_DEPTH), .ADDR_W(20), .COLS(COLS), .COLS_LOG(COLS_LOG), .ACCESS_W(ACCESS_W)) u_gates (
-        .clk(clk), .rst(rst || core_rst),
-        .a_rd_valid(cmp_gate_rd_valid), .a_rd_access(cmp_gate_rd_access), .a_rd_channel(1'b0), .a_rd_split(1'b0), .a_rd_step({COLS_LOG{1'b0}}), .a_rd_channels(16'd0),
-        .b_rd_valid(load_gate_valid), .b_rd_ready(load_gate_ready), .b_rd_access(load_gate_access), .b_rd_mark(1'b0), .m_b_valid(load_gate_back), .m_b_mark(sts_unused[2]), .m_rd_data(gate_rd_data),
-        .a_wr_valid(cmp_gate_wr_valid), .a_wr_access(cmp_gate_wr_access), .a_wr_enable({LANES{1'b1}}), .a_wr_data(cmp_gate_wr_data),
-        .b_wr_valid(load_wr_select[2]), .b_wr_ready(load_wr_ready[2]), .b_wr_access(load_wr_access), .b_wr_data(load_wr_bits),
-        .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr[$clog2(GATE_DEPTH)-1:0])
+    wire [LANES*DW-1:0] str_back_data;
+    gc_buffers #(
+        .GRID(GRID), .COLS(COLS), .COLS_LOG(COLS_LOG), .DW(DW), .ACT_DEPTH(ACT_DEPTH), .GATE_DEPTH(GATE_DEPTH),
+        .SCRUB_W(SCRUB_W), .ACCESS_W(ACCESS_W)
+    ) u_buffers (
+        .clk(clk), .rst(reset), .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr),
+        .s_cmp_valid(cmp_rd_valid), .s_cmp_channel(cmp_rd_channel),
+        .s_cmp_split(cmp_rd_split), .s_cmp_step(cmp_rd_step),
+        .s_cmp_row_buf(cmp_rd_row_buf), .s_cmp_row(cmp_rd_row), .s_cmp_row_channels(cmp_rd_row_channels),
+        .s_cmp_col(cmp_rd_col), .s_cmp_col_channels(cmp_rd_col_channels), .m_data0(rd_data0), .m_data1(rd_data1),
+        .s_dst_valid(dst_valid), .s_dst_buf(dst_buf), .s_dst_access(dst_access),
+        .s_dst_enable(dst_enable), .s_dst_data(dst_data),
+        .s_str_valid(str_rd_valid), .s_str_ready(str_rd_ready), .s_str_buffer(str_rd_buffer),
+        .s_str_access(str_rd_access), .s_str_mark(str_rd_mark),
+        .m_str_valid(str_back), .m_str_mark(str_back_mark), .m_str_data(str_back_data),
+        .s_load_valid(load_wr_valid), .s_load_ready(load_wr_ready),
+        .s_load_access(load_wr_access), .s_load_data(load_wr_data),
+        .s_load_gate_access(load_wr_gate_access), .s_load_gate(load_wr_gate),
+        .s_gate_rd_valid(cmp_gate_rd_valid), .s_gate_rd_access(cmp_gate_rd_access), .m_gate_data(gate_rd_data),
+        .s_gate_wr_valid(cmp_gate_wr_valid), .s_gate_wr_access(cmp_gate_wr_access), .s_gate_wr_data(cmp_gate_wr_data),
+        .s_scale_valid(load_gate_valid), .s_scale_ready(load_gate_ready), .s_scale_access(load_gate_access),
+        .m_scale_valid(load_gate_back)
     );
 
     // ---- Store
-    gc_store_engine #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W)) u_store (
-        .clk(clk), .rst(rst || core_rst), .start(starts[STORE]), .s_instruction(instruction[STORE*1024 +: 1024]), .cfg_base(base), .m_done(done[STORE]), .m_bad(mismatch[2]),
-        .m_rd_valid(str_rd_valid), .m_rd_ready(str_rd_buffer ? str_rd_ready[1] : str_rd_ready[0]), .m_hold(str_hold), .m_rd_buffer(str_rd_buffer), .m_rd_access(str_rd_access), .m_rd_mark(str_rd_mark),
-        .s_rd_valid(|str_rd_back), .s_rd_mark(str_rd_back[1] ? str_rd_back_mark[1] : str_rd_back_mark[0]), .s_rd_data(str_rd_back[1] ? rd_data[1] : rd_data[0]),
-        .m_wreq_valid(wreq_valid[0]), .m_wreq_ready(wreq_ready[0]), .m_wreq_addr(wreq_addr[0 +: ADDR_W]), .m_wreq_len(wreq_len[0 +: 8]),
-        .m_wdat_valid(wdat_valid[0]), .m_wdat_ready(wdat_ready[0]), .m_wdat_data(wdat_data[0 +: MEM_W]), .m_wdat_strb(wdat_strb[0 +: MEM_W/8]),
-        .m_wdat_last(wdat_last[0]), .s_wrsp_valid(wrsp_valid[0])
+    gc_store_unit #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W)) u_store (
+        .clk(clk), .rst(reset), .start(starts[STORE]), .m_done(done[STORE]), .m_bad(mismatch[2]),
+        .s_instruction(instruction[STORE*1024 +: 1024]), .cfg_base(base), .m_hold(str_hold),
+        .m_rd_valid(str_rd_valid), .m_rd_ready(str_rd_ready), .m_rd_buffer(str_rd_buffer),
+        .m_rd_access(str_rd_access), .m_rd_mark(str_rd_mark),
+        .s_rd_valid(str_back), .s_rd_mark(str_back_mark), .s_rd_data(str_back_data),
+        .m_wreq_valid(wreq_valid[0]), .m_wreq_ready(wreq_ready[0]),
+        .m_wreq_addr(wreq_addr[0 +: ADDR_W]), .m_wreq_len(wreq_len[0 +: 8]),
+        .m_wdat_valid(wdat_valid[0]), .m_wdat_ready(wdat_ready[0]), .m_wdat_data(wdat_data[0 +: MEM_W]),
+        .m_wdat_strb(wdat_strb[0 +: MEM_W/8]), .m_wdat_last(wdat_last[0]), .s_wrsp_valid(wrsp_valid[0])
     );
 
     // ---- Gradients and update
     wire                  upd_grad_valid, upd_grad_ready, upd_grad_back;
     wire [15:0]           upd_grad_addr;
     wire [COLS*ACC_W-1:0] upd_grad_data;
-
     gc_gradient_buffer #(.GRID(GRID), .COLS(COLS), .ACC_W(ACC_W), .DEPTH(GRAD_DEPTH)) u_gradients (
-        .clk(clk), .rst(rst || core_rst), .s_clear(program_start), .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr[$clog2(GRAD_DEPTH)-1:0]),
+        .clk(clk), .rst(reset), .s_clear(program_start),
+        .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr[$clog2(GRAD_DEPTH)-1:0]),
         .s_valid(grad_valid), .s_addr(grad_addr[$clog2(GRAD_DEPTH)-1:0]), .s_first(grad_first), .s_acc(grad_acc),
         .s_rd_valid(upd_grad_valid), .s_rd_ready(upd_grad_ready), .s_rd_addr(upd_grad_addr[$clog2(GRAD_DEPTH)-1:0]),
-        .m_rd_valid(upd_grad_back), .m_rd_data(upd_grad_data), .sts_idle(sts_unused[1]), .sts_overflow(events[2])
+        .m_rd_valid(upd_grad_back), .m_rd_data(upd_grad_data),
+        .sts_idle(sts_unused[1]), .sts_overflow(overflow)
     );
-    gc_update_engine #(.COLS(COLS), .DW(DW), .ACC_W(ACC_W), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_update (
-        .clk(clk), .rst(rst || core_rst), .start(starts[UPDATE]), .s_instruction(instruction[UPDATE*1024 +: 1024]), .cfg_base(base), .cfg_seed(seed), .m_done(done[UPDATE]), .m_bad(mismatch[3]),
-        .m_grad_valid(upd_grad_valid), .m_grad_ready(upd_grad_ready), .m_grad_addr(upd_grad_addr), .s_grad_valid(upd_grad_back), .s_grad_data(upd_grad_data),
-        .m_wgt_valid(upd_wgt_valid), .m_wgt_ready(upd_wgt_ready), .m_wgt_addr(upd_wgt_addr), .m_wgt_rot(upd_wgt_rot), .s_wgt_valid(upd_wgt_back), .s_wgt_data(upd_wgt_data),
-        .m_rreq_valid(rreq_valid[4:3]), .m_rreq_ready(rreq_ready[4:3]), .m_rreq_addr(rreq_addr[3*ADDR_W +: 2*ADDR_W]), .m_rreq_len(rreq_len[24 +: 16]),
+    gc_update_unit #(.COLS(COLS), .DW(DW), .ACC_W(ACC_W), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_update (
+        .clk(clk), .rst(reset), .start(starts[UPDATE]), .m_done(done[UPDATE]), .m_bad(mismatch[3]),
+        .s_instruction(instruction[UPDATE*1024 +: 1024]), .cfg_base(base), .cfg_seed(seed),
+        .m_grad_valid(upd_grad_valid), .m_grad_ready(upd_grad_ready), .m_grad_addr(upd_grad_addr),
+        .s_grad_valid(upd_grad_back), .s_grad_data(upd_grad_data),
+        .m_wgt_valid(upd_wgt_valid), .m_wgt_ready(upd_wgt_ready), .m_wgt_addr(upd_wgt_addr), .m_wgt_rot(upd_wgt_rot),
+        .s_wgt_valid(upd_wgt_back), .s_wgt_data(upd_wgt_data),
+        .m_rreq_valid(rreq_valid[4:3]), .m_rreq_ready(rreq_ready[4:3]),
+        .m_rreq_addr(rreq_addr[3*ADDR_W +: 2*ADDR_W]), .m_rreq_len(rreq_len[24 +: 16]),
         .s_rdat_valid(rdat_valid[4:3]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
-        .m_wreq_valid(wreq_valid[2:1]), .m_wreq_ready(wreq_ready[2:1]), .m_wreq_addr(wreq_addr[ADDR_W +: 2*ADDR_W]), .m_wreq_len(wreq_len[8 +: 16]),
+        .m_wreq_valid(wreq_valid[2:1]), .m_wreq_ready(wreq_ready[2:1]),
+        .m_wreq_addr(wreq_addr[ADDR_W +: 2*ADDR_W]), .m_wreq_len(wreq_len[8 +: 16]),
         .m_wdat_valid(wdat_valid[2:1]), .m_wdat_ready(wdat_ready[2:1]), .m_wdat_data(wdat_data[MEM_W +: 2*MEM_W]),
-        .m_wdat_strb(wdat_strb[MEM_W/8 +: 2*MEM_W/8]), .m_wdat_last(wdat_last[2:1]), .s_wrsp_valid(wrsp_valid[2:1]), .sts_saturated(saturated[2])
+        .m_wdat_strb(wdat_strb[MEM_W/8 +: 2*MEM_W/8]), .m_wdat_last(wdat_last[2:1]),
+        .s_wrsp_valid(wrsp_valid[2:1]), .sts_saturated(saturated[2])
     );
 
-    assign sts_tag = {instruction[4*1024+21 +: 11], instruction[3*1024+21 +: 11], instruction[2*1024+21 +: 11], instruction[1*1024+21 +: 11], instruction[21 +: 11]};
-
-    wire _unused = &{1'b0, sts_unused, load_wr_select[3], grad_addr, upd_grad_addr};
+    wire _unused = &{1'b0, sts_unused, grad_addr, upd_grad_addr};
 end endgenerate
 endmodule
 

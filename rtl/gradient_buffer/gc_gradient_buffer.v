@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact accumulation of weight gradients in DEPTH rows of COLS words. Word k of row s_addr grows by the sum of
-// s_acc[g*COLS + k] over the lane groups g = 0..GRID^2/COLS-1, or becomes that sum with s_first. Exact: a result beyond ACC_W bits wraps
-// around and sets sts_overflow, which stays until s_clear. One row per cycle, free running; the same s_addr must not
-// come again in the 3 following cycles. A row is read 2 cycles after s_rd_valid && s_rd_ready; accumulation goes first, so
-// s_rd_ready is low in the cycle after each s_valid without s_first. A read sees the rows that entered at least 5 cycles before;
-// sts_idle says that no row is on its way, sts_overflow included (a row entering in the same cycle does not count). s_scrub, while no row is
-// on its way, makes row s_scrub_addr zero, for reads from 2 cycles later on.
+// s_acc[g*COLS + k] over the lane groups g = 0..GRID^2/COLS-1, or becomes that sum with s_first. Exact: a result
+// beyond ACC_W bits wraps around and sets sts_overflow, which stays until s_clear. One row per cycle, free running;
+// the same s_addr must not come again in the 3 following cycles. A row is read 2 cycles after s_rd_valid &&
+// s_rd_ready; accumulation goes first, so s_rd_ready is low in the cycle after each s_valid without s_first. A read
+// sees the rows that entered at least 5 cycles before; sts_idle says that no row is on its way, sts_overflow included
+// (a row entering in the same cycle does not count). s_scrub, while no row is on its way, makes row s_scrub_addr zero,
+// for reads from 2 cycles later on.
 `default_nettype none
 
 module gc_gradient_buffer #(
@@ -50,7 +51,8 @@ module gc_gradient_buffer #(
         end
     endgenerate
 
-    // Bit i: a row came i cycles ago. 0 to 2 sum the groups, 1 reads, 3 adds, 4 writes back, 5 notes the overflow. A scrub enters with 3.
+    // Bit i: a row came i cycles ago. 0 to 2 sum the groups, 1 reads, 3 adds, 4 writes back, 5 notes the overflow. A
+    // scrub enters with 3.
     reg  [4:0] stage_q;
     wire [5:0] stage = {stage_q, s_valid};
 

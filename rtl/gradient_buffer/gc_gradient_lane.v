@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One word of the gradient buffer's row: sums GROUPS words exactly and adds them to the word in memory.
-// Free running; bit i of `stage` is high i cycles after a sum has entered: 0 sums, 1 reads, 3 adds; it is written back with 4, the memory
-// address of the read is given with stage 1 (or a foreign read), that of the write with wr_en. m_overflow belongs to
-// stage 5: the exact result of the addition did not fit into ACC_W bits. After `clear` the word to be written is zero.
+// One word of the gradient buffer's row: sums GROUPS words exactly and adds them to the word in memory. Free running;
+// bit i of `stage` is high i cycles after a sum has entered: 0 sums, 1 reads, 3 adds; it is written back with 4, the
+// memory address of the read is given with stage 1 (or a foreign read), that of the write with wr_en. m_overflow
+// belongs to stage 5: the exact result of the addition did not fit into ACC_W bits. After `clear` the word to be
+// written is zero.
 `default_nettype none
 
 module gc_gradient_lane #(

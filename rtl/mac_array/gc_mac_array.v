@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Output-stationary array of LANES = GRID^2 by COLS multiply-accumulators. Over the steps of a pass, s_first to s_last,
-// lane l of column j sums s_row[l] * s_col[(l / COLS)*COLS + j], signed, exact modulo 2^ACC_W; the sum column sums s_row[l].
-// One step per cycle, free running; cycles without s_valid may stand anywhere and change nothing. The first column of a
-// pass leaves 3 + ceil(log4(COLS)) cycles after s_last, then one column per cycle in order, the sum column last as if it were
-// column COLS. s_columns and s_sum are sampled with s_last. From one s_last to the next pass at least max(s_columns of the
-// earlier pass, COLS + 1 if it had s_sum) cycles: there is no second set of accumulators.
+// Output-stationary array of LANES = GRID^2 by COLS multiply-accumulators. Over the steps of a pass, s_first to
+// s_last, lane l of column j sums s_row[l] * s_col[(l / COLS)*COLS + j], signed, exact modulo 2^ACC_W; the sum column
+// sums s_row[l]. One step per cycle, free running; cycles without s_valid may stand anywhere and change nothing. The
+// first column of a pass leaves 3 + ceil(log4(COLS)) cycles after s_last, then one column per cycle in order, the sum
+// column last as if it were column COLS. s_columns and s_sum are sampled with s_last. From one s_last to the next pass
+// at least max(s_columns of the earlier pass, COLS + 1 if it had s_sum) cycles: there is no second set of
+// accumulators.
 `default_nettype none
 
 module gc_mac_array #(

@@ -30,7 +30,8 @@ module gc_mac_column #(
     reg                add_first_q;
     reg [LANES*DW-1:0] row_q;
 
-    // The row registers have no enable, unlike the elements' own: equal registers would be merged and leave the DSP blocks.
+    // The row registers have no enable, unlike the elements' own: equal registers would be merged and leave the DSP
+    // blocks.
     always @(posedge clk) begin
         valid_q     <= s_valid;
         first_q     <= s_first;

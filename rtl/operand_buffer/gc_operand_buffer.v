@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transposable operand buffer: GRID x GRID banks with two-dimensional skew (doc/architecture.md, "The bank function"), read by
-// pixel or by channel and written by pixel at full bandwidth. One read and one write per cycle, free running. A read gives its
-// vector 7 cycles later, masked lanes as zero; a write is seen by reads that enter at least one cycle after it. Bit-exact with
-// gradcore.machine.skew. Generalises the transposable weight buffer of Venkataramanaiah et al. (FPL 2019, section III.D) to maps.
+// The transposable operand buffer: GRID x GRID banks with two-dimensional skew (doc/architecture.md, "The bank
+// function"), read by pixel or by channel and written by pixel at full bandwidth. One read and one write per cycle,
+// free running. A read gives its vector 7 cycles later, masked lanes as zero; a write is seen by reads that enter at
+// least one cycle after it. Bit-exact with gradcore.machine.skew. Generalises the transposable weight buffer of
+// Venkataramanaiah et al. (FPL 2019, section III.D) to maps.
 `default_nettype none
 
 module gc_operand_buffer #(
@@ -47,7 +48,8 @@ module gc_operand_buffer #(
     input  wire [11:0]                       s_rd_height,
     input  wire [11:0]                       s_rd_width,
     input  wire                              s_rd_channel,   // channel access
-    input  wire                              s_rd_split,     // pixel access: group g of lanes takes the pixels of the first, COLS*g channels on
+    // pixel access: group g of lanes takes the pixels of the first, COLS*g channels on
+    input  wire                              s_rd_split,
     input  wire [$clog2(GRID*CHANNEL_R)-1:0] s_rd_step,      // its sub-step
     input  wire [15:0]                       s_rd_channels,  // lanes of channels beyond it read as zero
     input  wire [USER_W-1:0]                 s_rd_user,
@@ -90,11 +92,27 @@ module gc_operand_buffer #(
 
     wire [GRID-1:0] wr_address_m_chan_mask_unused;
     gc_skew_address #(.GRID(GRID), .AW(AW), .CHANNEL_R(1)) u_wr_address (
-        .clk(clk), .s_valid(s_wr_valid), .s_addr(s_wr_addr), .s_y0(s_wr_y0), .s_x0(s_wr_x0), .s_dy(s_wr_dy), .s_dx(s_wr_dx),
-        .s_chan(s_wr_chan), .s_fold_a(s_wr_fold_a), .s_fold_s(s_wr_fold_s), .s_stride_y(s_wr_stride_y), .s_stride_x(s_wr_stride_x),
-        .s_rot_y(s_wr_rot_y), .s_rot_x(s_wr_rot_x), .s_height(s_wr_height), .s_width(s_wr_width),
-        .s_channel(1'b0), .s_split(1'b0), .s_step({LOG{1'b0}}), .s_channels(16'd0),
-        .m_valid(wr_valid), .m_rot_y(wr_rot_y), .m_rot_x(wr_rot_x), .m_row_mask(wr_row_mask), .m_col_mask(wr_col_mask), .m_chan_mask(wr_address_m_chan_mask_unused),
+        .clk(clk),
+        .s_valid(s_wr_valid), .s_addr(s_wr_addr),
+        .s_y0(s_wr_y0),
+        .s_x0(s_wr_x0),
+        .s_dy(s_wr_dy),
+        .s_dx(s_wr_dx),
+        .s_chan(s_wr_chan),
+        .s_fold_a(s_wr_fold_a), .s_fold_s(s_wr_fold_s),
+        .s_stride_y(s_wr_stride_y), .s_stride_x(s_wr_stride_x),
+        .s_rot_y(s_wr_rot_y), .s_rot_x(s_wr_rot_x),
+        .s_height(s_wr_height),
+        .s_width(s_wr_width),
+        .s_channel(1'b0),
+        .s_split(1'b0),
+        .s_step({LOG{1'b0}}),
+        .s_channels(16'd0),
+        .m_valid(wr_valid),
+        .m_rot_y(wr_rot_y), .m_rot_x(wr_rot_x),
+        .m_row_mask(wr_row_mask),
+        .m_col_mask(wr_col_mask),
+        .m_chan_mask(wr_address_m_chan_mask_unused),
         .m_bank_addr(wr_bank_addr)
     );
     always @(posedge clk) begin
@@ -132,18 +150,38 @@ module gc_operand_buffer #(
     wire [COLS-1:0]     chan_mask;
 
     gc_skew_address #(.GRID(GRID), .AW(AW), .CHANNEL_R(CHANNEL_R)) u_rd_address (
-        .clk(clk), .s_valid(s_rd_valid), .s_addr(s_rd_addr), .s_y0(s_rd_y0), .s_x0(s_rd_x0), .s_dy(s_rd_dy), .s_dx(s_rd_dx),
-        .s_chan(s_rd_chan), .s_fold_a(s_rd_fold_a), .s_fold_s(s_rd_fold_s), .s_stride_y(s_rd_stride_y), .s_stride_x(s_rd_stride_x),
-        .s_rot_y(s_rd_rot_y), .s_rot_x(s_rd_rot_x), .s_height(s_rd_height), .s_width(s_rd_width),
-        .s_channel(s_rd_channel), .s_split(s_rd_split), .s_step(s_rd_step), .s_channels(s_rd_channels),
-        .m_valid(rd_valid), .m_rot_y(rd_rot_y), .m_rot_x(rd_rot_x), .m_row_mask(rd_row_mask), .m_col_mask(rd_col_mask),
-        .m_chan_mask(rd_chan_mask), .m_bank_addr(rd_bank_addr)
+        .clk(clk),
+        .s_valid(s_rd_valid), .s_addr(s_rd_addr),
+        .s_y0(s_rd_y0),
+        .s_x0(s_rd_x0),
+        .s_dy(s_rd_dy),
+        .s_dx(s_rd_dx),
+        .s_chan(s_rd_chan),
+        .s_fold_a(s_rd_fold_a), .s_fold_s(s_rd_fold_s),
+        .s_stride_y(s_rd_stride_y), .s_stride_x(s_rd_stride_x),
+        .s_rot_y(s_rd_rot_y), .s_rot_x(s_rd_rot_x),
+        .s_height(s_rd_height),
+        .s_width(s_rd_width),
+        .s_channel(s_rd_channel),
+        .s_split(s_rd_split),
+        .s_step(s_rd_step),
+        .s_channels(s_rd_channels),
+        .m_valid(rd_valid),
+        .m_rot_y(rd_rot_y), .m_rot_x(rd_rot_x),
+        .m_row_mask(rd_row_mask),
+        .m_col_mask(rd_col_mask),
+        .m_chan_mask(rd_chan_mask),
+        .m_bank_addr(rd_bank_addr)
     );
 
     // Rotations and masks come in stage 1; the banks' words in stage 5, the vector in stage 7.
     gc_delay_line #(.W(SIDE_W), .CYCLES(4)) u_turn_side (.clk(clk), .clear(1'b0),
         .s_data({rd_chan_mask, rd_row_mask, rd_col_mask, rd_rot_y, rd_rot_x}), .m_data(turn_side));
-    gc_delay_line #(.W(SIDE_W), .CYCLES(2)) u_mask_side (.clk(clk), .clear(1'b0), .s_data(turn_side), .m_data(mask_side));
+    gc_delay_line #(.W(SIDE_W), .CYCLES(2)) u_mask_side (
+        .clk(clk), .clear(1'b0),
+        .s_data(turn_side),
+        .m_data(mask_side)
+    );
     gc_delay_line #(.W(USER_W), .CYCLES(7)) u_user (.clk(clk), .clear(1'b0), .s_data(s_rd_user), .m_data(m_rd_user));
     assign {turn_mask_unused, turn_y, turn_x} = turn_side;
     assign {chan_mask, row_mask, col_mask, mask_rot_unused} = mask_side;
@@ -168,7 +206,8 @@ module gc_operand_buffer #(
                 .s_wr_en(wr_valid_q[3] && word_q[DW]), .s_wr_addr(wr_bank_addr[i*AW +: AW]), .s_wr_data(word_q[DW-1:0]),
                 .s_rd_en(rd_valid_q[3]), .s_rd_addr(rd_bank_addr[i*AW +: AW]), .m_rd_data(rd_banks[i*DW +: DW])
             );
-            assign m_rd_data[i*DW +: DW] = (row_mask[i / GRID] && col_mask[i % GRID] && chan_mask[i % COLS]) ? rd_lanes[i*DW +: DW] : {DW{1'b0}};
+            assign m_rd_data[i*DW +: DW] = (row_mask[i / GRID] && col_mask[i % GRID] && chan_mask[i % COLS])
+                ? rd_lanes[i*DW +: DW] : {DW{1'b0}};
         end
     endgenerate
     assign m_rd_valid = rd_valid_q[6];

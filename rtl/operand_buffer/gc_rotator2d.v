@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotates a GRID x GRID square of words by rows, then by columns: word (row, col) of the result is word (row + rot_y, col + rot_x), or with
-// INVERSE (row - rot_y, col - rot_x), modulo GRID. One square per cycle, 2 cycles latency; rotations enter with their square. A stage
-// only moves with its valid bit.
+// Rotates a GRID x GRID square of words by rows, then by columns: word (row, col) of the result is word (row + rot_y,
+// col + rot_x), or with INVERSE (row - rot_y, col - rot_x), modulo GRID. One square per cycle, 2 cycles latency;
+// rotations enter with their square. A stage only moves with its valid bit.
 `default_nettype none
 
 module gc_rotator2d #(

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bank addresses of one access to a skewed buffer (doc/architecture.md, "Accesses"). The address of a lane is a row part plus a column
-// part, so GRID + GRID small sums are formed, the two tables are rotated to bank order and added bank by bank. One access per
-// cycle; rotations and masks 1 cycle, bank addresses 4 cycles after the access. Bit-exact with gradcore.machine.skew. No multiplier: a
-// displacement in blocks is a 9-bit signed factor and is applied by shift and add.
+// Bank addresses of one access to a skewed buffer (doc/architecture.md, "Accesses"). The address of a lane is a row
+// part plus a column part, so GRID + GRID small sums are formed, the two tables are rotated to bank order and added
+// bank by bank. One access per cycle; rotations and masks 1 cycle, bank addresses 4 cycles after the access. Bit-exact
+// with gradcore.machine.skew. No multiplier: a displacement in blocks is a 9-bit signed factor and is applied by shift
+// and add.
 `default_nettype none
 
 module gc_skew_address #(
@@ -27,7 +28,8 @@ module gc_skew_address #(
     input  wire [11:0]                     s_height,
     input  wire [11:0]                     s_width,
     input  wire                            s_channel,
-    input  wire                            s_split,      // pixel access: group g of COLS lanes has the pixels of the first, COLS*g channels on
+    // pixel access: group g of COLS lanes has the pixels of the first, COLS*g channels on
+    input  wire                            s_split,
     input  wire [$clog2(GRID*CHANNEL_R)-1:0] s_step,
     input  wire [15:0]                     s_channels,
     output reg                             m_valid,      // of rotations and masks
@@ -35,7 +37,8 @@ module gc_skew_address #(
     output reg  [$clog2(GRID)-1:0]         m_rot_x,
     output reg  [GRID-1:0]                 m_row_mask,
     output reg  [GRID-1:0]                 m_col_mask,
-    output reg  [GRID*CHANNEL_R-1:0]       m_chan_mask,  // channel lane / COLS repeats: lane l uses bit l % (GRID*CHANNEL_R)
+    // channel lane / COLS repeats: lane l uses bit l % (GRID*CHANNEL_R)
+    output reg  [GRID*CHANNEL_R-1:0]       m_chan_mask,
     output wire [GRID*GRID*AW-1:0]         m_bank_addr
 );
     localparam LOG  = $clog2(GRID);
@@ -49,7 +52,8 @@ module gc_skew_address #(
     wire [5:0] lane_row = step >> LOG;                    // and its first lane row
     wire [15:0] left = s_channels > s_chan ? s_channels - s_chan : 16'd0;   // channels from this one on
     wire [5:0] rot_y = s_y0[5:0] + s_dy[5:0] + {3'd0, s_rot_y} + s_chan[LOG +: 6] + (s_channel ? lane_row : 6'd0);
-    wire [5:0] rot_x = s_x0[5:0] + s_dx[5:0] + {3'd0, s_rot_x} + {3'd0, s_chan[2:0] & LOW} + (s_channel ? {3'd0, lane_col} : 6'd0);
+    wire [5:0] rot_x = s_x0[5:0] + s_dx[5:0] + {3'd0, s_rot_x} + {3'd0, s_chan[2:0] & LOW}
+        + (s_channel ? {3'd0, lane_col} : 6'd0);
 
     reg          channel_q;
     reg          split_q;

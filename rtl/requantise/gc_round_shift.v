@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drops the lowest `s_shift` bits of a signed number with one of four roundings and saturates the result.
-// One result per cycle, 3 cycles latency, free running without valid or stall. Bit-exact with
-// gradcore.numerics.fixed_point.requantize. All inputs belong to the same word and may change every cycle; s_shift must be below
-// IN_W. gc_round_shift_step is the same with an enable for each stage.
+// Drops the lowest `s_shift` bits of a signed number with one of four roundings and saturates the result. One result
+// per cycle, 3 cycles latency, free running without valid or stall. Bit-exact with
+// gradcore.numerics.fixed_point.requantize. All inputs belong to the same word and may change every cycle; s_shift must
+// be below IN_W. gc_round_shift_step is the same with an enable for each stage.
 `default_nettype none
 
 module gc_round_shift #(

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drops the lowest `s_shift` bits of a signed number with one of four roundings and saturates the result.
-// One result per cycle, 3 cycles latency, free running; stage i only moves when s_step[i] is high, so the owner of
-// the pipeline's valid bits decides how much toggles. Bit-exact with gradcore.numerics.fixed_point.requantize. All inputs belong to
-// the same word and may change every cycle; s_shift must be below IN_W. m_over says that the rounded number did not fit.
+// Drops the lowest `s_shift` bits of a signed number with one of four roundings and saturates the result. One result
+// per cycle, 3 cycles latency, free running; stage i only moves when s_step[i] is high, so the owner of the pipeline's
+// valid bits decides how much toggles. Bit-exact with gradcore.numerics.fixed_point.requantize. All inputs belong to
+// the same word and may change every cycle; s_shift must be below IN_W. m_over says that the rounded number did not
+// fit.
 `default_nettype none
 
 module gc_round_shift_step #(
@@ -93,7 +94,8 @@ module gc_round_shift_step #(
         sum_far_q  <= far_q;
     end
 
-    // Stage 3: saturate. The sum has one bit more than the result; rounding up may bring a number back into the range, or out of it.
+    // Stage 3: saturate. The sum has one bit more than the result; rounding up may bring a number back into the range,
+    // or out of it.
     wire over = sum_far_q | (sum_q[OUT_W] ^ sum_q[OUT_W-1]);
 
     always @(posedge clk) if (s_step[2]) begin

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives each instruction of a program to the queue of its engine, in program order, at most one per cycle; waits while that queue
-// is full. END ends the program; an unknown opcode, an instruction with s_bad, or a program of cfg_length instructions without END, ends it
-// with an error. What stands behind the end is thrown away, so that nothing of one program reaches the next: sts_finished rises when all
-// cfg_length instructions have passed. sts_index is the number of the instruction that is next, on an error of the offending one, 0 first.
+// Gives each instruction of a program to the queue of its unit, in program order, at most one per cycle; waits while
+// that queue is full. END ends the program; an unknown opcode, an instruction with s_bad, or a program of cfg_length
+// instructions without END, ends it with an error. What stands behind the end is thrown away, so that nothing of one
+// program reaches the next: sts_finished rises when all cfg_length instructions have passed. sts_index is the number
+// of the instruction that is next, on an error of the offending one, 0 first.
 `default_nettype none
 
 module gc_dispatch #(
@@ -16,7 +17,7 @@ module gc_dispatch #(
     input  wire               s_valid,
     output wire               s_ready,
     input  wire [INSTR_W-1:0] s_instruction,
-    input  wire               s_bad,         // no engine may get it
+    input  wire               s_bad,         // no unit may get it
     output wire [ENGINES-1:0] m_valid,
     input  wire [ENGINES-1:0] m_ready,
     output wire [INSTR_W-1:0] m_instruction,

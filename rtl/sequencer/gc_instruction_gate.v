@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Head of one engine's instruction queue. Holds an instruction until the engine is free and every token that its wait
-// field names is available, then takes the tokens and starts the engine with one pulse of m_start; the instruction stays
-// on m_instruction until the engine pulses s_done. Says in every cycle why the engine is not at work: sts_waits (one-hot: the first missing
-// producer) or sts_idle (no instruction); otherwise it is busy.
+// Head of one unit's instruction queue. Holds an instruction until the unit is free and every token that its wait
+// field names is available, then takes the tokens and starts the unit with one pulse of m_start; the instruction stays
+// on m_instruction until the unit pulses s_done. Says in every cycle why the unit is not at work: sts_waits (one-hot:
+// the first missing producer) or sts_idle (no instruction); otherwise it is busy.
 `default_nettype none
 
 module gc_instruction_gate #(

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counters of a nest of loops, level 0 outermost. `start` sets all of them to the first iteration and samples nothing
-// else; each `step` moves to the next one. `advance` and `restart` say which level the next step counts up and which levels it returns to
-// zero, `at_last` which are in their last iteration: all of them from registers alone, so that a late `step` is not made later. One step
-// per cycle. cfg_count is stable from start on; with COUNT_LATE it may change while all levels are in their first iteration. 0 counts as 1.
+// else; each `step` moves to the next one. `advance` and `restart` say which level the next step counts up and which
+// levels it returns to zero, `at_last` which are in their last iteration: all of them from registers alone, so that a
+// late `step` is not made later. One step per cycle. cfg_count is stable from start on; with COUNT_LATE it may change
+// while all levels are in their first iteration. 0 counts as 1.
 `default_nettype none
 
 module gc_loop_nest #(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One loop's share of an address: starts at zero; a step adds `stride` where it advances the loop, returns to zero where it restarts
-// it. The sum of a base and the terms of all loops is the address of an affine access. No multiplier.
+// One loop's share of an address: starts at zero; a step adds `stride` where it advances the loop, returns to zero
+// where it restarts it. The sum of a base and the terms of all loops is the address of an affine access. No
+// multiplier.
 `default_nettype none
 
 module gc_loop_term #(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dependency tokens: one counter for each pair of producer and consumer (doc/instructions.md, "Tokens").
-// A producer's signal pulse adds one, a consumer's take pulse removes one; both may come in the same cycle. A counter is
-// shown as available in the cycle after its signal. An addition to a full counter is lost and sets the sticky sts_overflow;
-// a take from an empty one is not allowed.
+// Dependency tokens: one counter for each pair of producer and consumer (doc/instructions.md, "Tokens"). A producer's
+// signal pulse adds one, a consumer's take pulse removes one; both may come in the same cycle. A counter is shown as
+// available in the cycle after its signal. An addition to a full counter is lost and sets the sticky sts_overflow; a
+// take from an empty one is not allowed.
 `default_nettype none
 
 module gc_token_matrix #(

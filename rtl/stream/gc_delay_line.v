@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Delays a word by CYCLES clock cycles (0: a wire). Free running, no reset: a line of valid bits is emptied in one cycle by
-// `clear`, one of data ties it low.
+// Delays a word by CYCLES clock cycles (0: a wire). Free running, no reset: a line of valid bits is emptied in one
+// cycle by `clear`, one of data ties it low.
 `default_nettype none
 
 module gc_delay_line #(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A short queue held in registers: the oldest word stands on m_data from the cycle after its push, with no latency in between. m_room says
-// that a push is allowed, m_valid that a pop is. For queues of a few words whose answer may be needed in the very next cycle;
-// longer ones are gc_stream_fifo.
+// A short queue held in registers: the oldest word stands on m_data from the cycle after its push, with no latency in
+// between. m_room says that a push is allowed, m_valid that a pop is. For queues of a few words whose answer may be
+// needed in the very next cycle; longer ones are gc_stream_fifo.
 `default_nettype none
 
 module gc_register_queue #(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes a wide beat apart into RATIO narrow words, lane 0 first. m_flush, sampled with the word that is taken, ends the frame
-// inside the beat: the lanes behind it are dropped and the next word comes from the next beat. One word per cycle without
-// bubbles; obeys doc/streams.md.
+// Takes a wide beat apart into RATIO narrow words, lane 0 first. m_flush, sampled with the word that is taken, ends
+// the frame inside the beat: the lanes behind it are dropped and the next word comes from the next beat. One word per
+// cycle without bubbles; obeys doc/streams.md.
 `default_nettype none
 
 module gc_stream_downsize #(

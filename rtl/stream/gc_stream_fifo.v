@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// First-in first-out buffer of a stream with room for DEPTH words. One word in and one out per cycle; a word that enters an empty
-// FIFO stands at the output 3 cycles later; s_ready and m_valid leave from registers. The words live in a gc_ram_sdp. sts_level counts the words inside.
-// Obeys doc/streams.md.
+// First-in first-out buffer of a stream with room for DEPTH words. One word in and one out per cycle; a word that
+// enters an empty FIFO stands at the output 3 cycles later; s_ready and m_valid leave from registers. The words live
+// in a gc_ram_sdp. sts_level counts the words inside. Obeys doc/streams.md.
 `default_nettype none
 
 module gc_stream_fifo #(

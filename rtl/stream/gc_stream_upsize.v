@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packs RATIO narrow words into one wide beat, lane 0 lowest. s_last ends a frame: it sends a beat that is only partly
-// filled (the lanes behind it are zero) with m_last, m_words telling how many lanes count. One word in per cycle, no bubble
-// between beats; obeys doc/streams.md.
+// filled (the lanes behind it are zero) with m_last, m_words telling how many lanes count. One word in per cycle, no
+// bubble between beats; obeys doc/streams.md.
 `default_nettype none
 
 module gc_stream_upsize #(
@@ -45,7 +45,7 @@ module gc_stream_upsize #(
             reg [WIDTH-1:0] word_q;
             always @(posedge clk) begin
                 if (take && lane_q == LANE) word_q <= s_data;
-                if (i > 0 && take && lane_q == {CW{1'b0}}) word_q <= {WIDTH{1'b0}};     // a new beat: perhaps a short one
+                if (i > 0 && take && lane_q == {CW{1'b0}}) word_q <= {WIDTH{1'b0}};  // a new beat: perhaps a short one
             end
             assign m_data[i*WIDTH +: WIDTH] = word_q;
         end

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stochastic gradient descent with momentum on rows of COLS parameters (doc/numerics.md, "Weight update"; heavy-ball reading of
-// Venkataramanaiah et al., FPL 2019, eq. 6). One row per cycle, 26 cycles from input to output; streams on both sides, the pipeline between runs
-// free behind credits and an output FIFO. Configuration is stable while rows are inside. Bit-exact with gradcore.ops.optimiser.
+// Stochastic gradient descent with momentum on rows of COLS parameters (doc/numerics.md, "Weight update"; heavy-ball
+// reading of Venkataramanaiah et al., FPL 2019, eq. 6). One row per cycle, 26 cycles from input to output; streams on
+// both sides, the pipeline between runs free behind credits and an output FIFO. Configuration is stable while rows are
+// inside. Bit-exact with gradcore.ops.optimiser.
 `default_nettype none
 
 module gc_update #(
@@ -35,7 +36,7 @@ module gc_update #(
 );
     localparam RANDOM = 11;          // gc_update_random
     localparam LANE   = 12;          // gc_update_lane
-    localparam CREDIT = 32;          // at least RANDOM + LANE and the FIFO's own 3 cycles, or rows do not follow each other
+    localparam CREDIT = 32;  // at least RANDOM + LANE and the FIFO's own 3 cycles, or rows do not follow each other
     localparam ROW_W  = COLS*(ACC_W + 2*DW);
 
     generate
@@ -50,24 +51,32 @@ module gc_update #(
         end
     endgenerate
 
-    reg  [5:0] credit_q;
-    wire       take = s_valid && s_ready;
-    wire       give = m_valid && m_ready;
-    assign s_ready = |credit_q;
-    always @(posedge clk) begin
-        if (take && !give)      credit_q <= credit_q - 6'd1;
-        else if (give && !take) credit_q <= credit_q + 6'd1;
-        if (rst) credit_q <= CREDIT;
-    end
+    wire take = s_valid && s_ready;
+    wire [$clog2(CREDIT):0] free_unused;
+    gc_credit_counter #(.CREDITS(CREDIT)) u_credit (
+        .clk(clk), .rst(rst),
+        .s_take(take), .s_give(m_valid && m_ready),
+        .m_any(s_ready), .sts_free(free_unused)
+    );
 
     // The row waits until its random numbers are there.
     wire [3*COLS*16-1:0] rnd;
     wire [ROW_W-1:0]     row;
     wire                 done;
     gc_update_random #(.COLS(COLS)) u_random (
-        .clk(clk), .rst(rst), .s_valid(take && (&cfg_mode)), .s_seed(cfg_seed), .s_tag(cfg_tag), .s_key(s_key), .s_of(s_of), .m_rnd(rnd)
+        .clk(clk), .rst(rst),
+        .s_valid(take && (&cfg_mode)),
+        .s_seed(cfg_seed),
+        .s_tag(cfg_tag),
+        .s_key(s_key),
+        .s_of(s_of),
+        .m_rnd(rnd)
     );
-    gc_delay_line #(.W(ROW_W), .CYCLES(RANDOM)) u_row (.clk(clk), .clear(1'b0), .s_data({s_mom, s_wgt, s_grad}), .m_data(row));
+    gc_delay_line #(.W(ROW_W), .CYCLES(RANDOM)) u_row (
+        .clk(clk), .clear(1'b0),
+        .s_data({s_mom, s_wgt, s_grad}),
+        .m_data(row)
+    );
     gc_delay_line #(.W(1), .CYCLES(RANDOM + LANE)) u_valid (.clk(clk), .clear(rst), .s_data(take), .m_data(done));
 
     wire [COLS*DW-1:0] wgt;
@@ -77,11 +86,16 @@ module gc_update #(
     generate
         for (c = 0; c < COLS; c = c + 1) begin : g_lane
             gc_update_lane #(.DW(DW), .ACC_W(ACC_W)) u_lane (
-                .clk(clk), .cfg_momentum(cfg_momentum), .cfg_mode(cfg_mode), .cfg_shift_g(cfg_shift_g), .cfg_shift_v(cfg_shift_v),
+                .clk(clk),
+                .cfg_momentum(cfg_momentum), .cfg_mode(cfg_mode), .cfg_shift_g(cfg_shift_g), .cfg_shift_v(cfg_shift_v),
                 .cfg_shift_w(cfg_shift_w), .cfg_lr_m(cfg_lr_m), .cfg_beta_m(cfg_beta_m),
-                .s_grad(row[c*ACC_W +: ACC_W]), .s_wgt(row[COLS*ACC_W + c*DW +: DW]), .s_mom(row[COLS*(ACC_W+DW) + c*DW +: DW]),
+                .s_grad(row[c*ACC_W +: ACC_W]),
+                .s_wgt(row[COLS*ACC_W + c*DW +: DW]),
+                .s_mom(row[COLS*(ACC_W+DW) + c*DW +: DW]),
                 .s_rnd({rnd[(2*COLS+c)*16 +: 16], rnd[(COLS+c)*16 +: 16], rnd[c*16 +: 16]}),
-                .m_wgt(wgt[c*DW +: DW]), .m_mom(mom[c*DW +: DW]), .m_over({over[2*COLS+c], over[COLS+c], over[c]})
+                .m_wgt(wgt[c*DW +: DW]),
+                .m_mom(mom[c*DW +: DW]),
+                .m_over({over[2*COLS+c], over[COLS+c], over[c]})
             );
         end
     endgenerate
@@ -109,7 +123,7 @@ module gc_update #(
         .m_valid(m_valid), .m_ready(m_ready), .m_data({m_mom, m_wgt}), .sts_level(rows_sts_level_unused)
     );
 
-    wire _unused = &{1'b0, rows_s_ready_unused, rows_sts_level_unused};
+    wire _unused = &{1'b0, free_unused, rows_s_ready_unused, rows_sts_level_unused};
 endmodule
 
 `default_nettype wire

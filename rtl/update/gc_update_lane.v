@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The update of one weight (doc/numerics.md, "Weight update"): gradient to 24 bits, momentum, weight, each rounded and saturated.
-// One weight per cycle, 12 cycles latency, free running; two multipliers. The random numbers of the three roundings enter with the
-// gradient. Bit-exact with gradcore.ops.optimiser.
+// The update of one weight (doc/numerics.md, "Weight update"): gradient to 24 bits, momentum, weight, each rounded and
+// saturated. One weight per cycle, 12 cycles latency, free running; two multipliers. The random numbers of the three
+// roundings enter with the gradient. Bit-exact with gradcore.ops.optimiser.
 `default_nettype none
 
 module gc_update_lane #(
@@ -22,7 +22,7 @@ module gc_update_lane #(
     input  wire [3*16-1:0]  s_rnd,
     output wire [DW-1:0]    m_wgt,
     output wire [DW-1:0]    m_mom,
-    output wire [2:0]       m_over    // saturated: the gradient 9, the momentum 4 cycles before m_wgt, the weight with it
+    output wire [2:0]       m_over  // saturated: the gradient 9, the momentum 4 cycles before m_wgt, the weight with it
 );
     localparam GRAD_W = 24;
     localparam WIDE_W = 48;
@@ -33,7 +33,13 @@ module gc_update_lane #(
     wire [WIDE_W+ACC_W-1:0] wide = {{WIDE_W{s_grad[ACC_W-1]}}, s_grad};
     wire [GRAD_W-1:0]       grad;
     gc_round_shift #(.IN_W(WIDE_W), .OUT_W(GRAD_W), .SHIFT_W(6)) u_grad (
-        .clk(clk), .s_x(wide[WIDE_W-1:0]), .s_shift(cfg_shift_g), .s_mode(cfg_mode), .s_rnd(s_rnd[0 +: 16]), .m_y(grad), .m_over(m_over[0])
+        .clk(clk),
+        .s_x(wide[WIDE_W-1:0]),
+        .s_shift(cfg_shift_g),
+        .s_mode(cfg_mode),
+        .s_rnd(s_rnd[0 +: 16]),
+        .m_y(grad),
+        .m_over(m_over[0])
     );
     wire [DW-1:0]        mom_in;
     wire [DW-1:0]        mom = mom_in & {DW{cfg_momentum}};
@@ -56,7 +62,13 @@ module gc_update_lane #(
     end
     wire [DW-1:0] mom_new;
     gc_round_shift #(.IN_W(STEP_W), .OUT_W(DW), .SHIFT_W(5)) u_change (
-        .clk(clk), .s_x(change_q), .s_shift(cfg_shift_v), .s_mode(cfg_mode), .s_rnd(mom_rnd), .m_y(mom_new), .m_over(m_over[1])
+        .clk(clk),
+        .s_x(change_q),
+        .s_shift(cfg_shift_v),
+        .s_mode(cfg_mode),
+        .s_rnd(mom_rnd),
+        .m_y(mom_new),
+        .m_over(m_over[1])
     );
 
     // Weight: sum in the momentum's fraction, rounding; 4 cycles.
@@ -69,7 +81,13 @@ module gc_update_lane #(
     reg  [SUM_W-1:0]        sum_q;
     always @(posedge clk) sum_q <= (wgt_wide << cfg_shift_w) + mom_wide;
     gc_round_shift #(.IN_W(SUM_W), .OUT_W(DW), .SHIFT_W(4)) u_wgt_new (
-        .clk(clk), .s_x(sum_q), .s_shift(cfg_shift_w), .s_mode(cfg_mode), .s_rnd(wgt_rnd), .m_y(m_wgt), .m_over(m_over[2])
+        .clk(clk),
+        .s_x(sum_q),
+        .s_shift(cfg_shift_w),
+        .s_mode(cfg_mode),
+        .s_rnd(wgt_rnd),
+        .m_y(m_wgt),
+        .m_over(m_over[2])
     );
     gc_delay_line #(.W(DW), .CYCLES(4)) u_mom_new (.clk(clk), .clear(1'b0), .s_data(mom_new), .m_data(m_mom));
 

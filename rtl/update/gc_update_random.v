@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers of one row of parameters (doc/numerics.md, "Random numbers by position"): for each of COLS output maps three 16-bit numbers,
-// for the gradient, the momentum and the weight. One row per cycle, 11 cycles latency, free running. Bit-exact with
-// gradcore.numerics.random_numbers.position_random.
+// Random numbers of one row of parameters (doc/numerics.md, "Random numbers by position"): for each of COLS output
+// maps three 16-bit numbers, for the gradient, the momentum and the weight. One row per cycle, 11 cycles latency, free
+// running. Bit-exact with gradcore.numerics.random_numbers.position_random.
 `default_nettype none
 
 module gc_update_random #(
@@ -42,12 +42,24 @@ module gc_update_random #(
     generate
         for (n = 0; n < 3; n = n + 1) begin : g_kind
             localparam [31:0] KIND = n;
-            gc_position_axis #(.SALT(32'h7F4A7C15)) u_axis (.clk(clk), .s_step(step[7:0]), .s_x(KIND), .s_key(k_mix[31:16]), .m_y(kind[n]));
+            gc_position_axis #(.SALT(32'h7F4A7C15)) u_axis (
+                .clk(clk),
+                .s_step(step[7:0]),
+                .s_x(KIND),
+                .s_key(k_mix[31:16]),
+                .m_y(kind[n])
+            );
         end
         for (c = 0; c < COLS; c = c + 1) begin : g_lane
             localparam [31:0] LANE = c;
             wire [15:0] map;
-            gc_position_axis #(.SALT(32'h9E3779B9)) u_axis (.clk(clk), .s_step(step[7:0]), .s_x({16'd0, s_of} + LANE), .s_key(k_mix[15:0]), .m_y(map));
+            gc_position_axis #(.SALT(32'h9E3779B9)) u_axis (
+                .clk(clk),
+                .s_step(step[7:0]),
+                .s_x({16'd0, s_of} + LANE),
+                .s_key(k_mix[15:0]),
+                .m_y(map)
+            );
             for (n = 0; n < 3; n = n + 1) begin : g_number
                 reg [15:0] t_q;
                 reg [15:0] u_q;

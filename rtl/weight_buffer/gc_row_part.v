@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of 2^PART_W memories a row lies in, and where: its part is the exclusive or of the PART_W-bit digits of row / COLS, so that two
-// walks through the rows meet for no longer than COLS rows, and rows that differ in the lowest digit alone lie in all parts at one place.
-// Combinational.
+// Which of 2^PART_W memories a row lies in, and where: its part is the exclusive or of the PART_W-bit digits of row /
+// COLS, so that two walks through the rows meet for no longer than COLS rows, and rows that differ in the lowest digit
+// alone lie in all parts at one place. Combinational.
 `default_nettype none
 
 module gc_row_part #(

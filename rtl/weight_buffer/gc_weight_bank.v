@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One bank of the weight buffer: DEPTH words in 2^PART_W memories. Reads s_row with s_valid; beside it, in another part, the word of
-// port b. Both come 3 cycles later and stay until the next. Whoever drives b sees to it that the parts differ. Group g of m_data is the
-// word of s_row, with s_split that of s_row whose part is exclusive-ored with g: rows that differ in the lowest digit lie at one place.
+// One bank of the weight buffer: DEPTH words in 2^PART_W memories. Reads s_row with s_valid; beside it, in another
+// part, the word of port b. Both come 3 cycles later and stay until the next. Whoever drives b sees to it that the
+// parts differ. Group g of m_data is the word of s_row, with s_split that of s_row whose part is exclusive-ored with
+// g: rows that differ in the lowest digit lie at one place.
 `default_nettype none
 
 module gc_weight_bank #(
@@ -32,7 +33,11 @@ module gc_weight_bank #(
 
     wire [OUT_W-1:0] part;
     wire [ROW_W-1:0] place;
-    gc_row_part #(.ROW_W(ROW_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W)) u_part (.s_row(s_row), .m_part(part), .m_place(place));
+    gc_row_part #(.ROW_W(ROW_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W)) u_part (
+        .s_row(s_row),
+        .m_part(part),
+        .m_place(place)
+    );
 
     wire [DW-1:0] words [0:PARTS-1];
 
@@ -41,7 +46,11 @@ module gc_weight_bank #(
         for (g = 0; g < GROUPS; g = g + 1) begin : g_group
             localparam [OUT_W-1:0] OTHER = g;
             wire [OUT_W-1:0] from;
-            gc_delay_line #(.W(OUT_W), .CYCLES(3)) u_from (.clk(clk), .clear(1'b0), .s_data(part ^ (OTHER & {OUT_W{s_split}})), .m_data(from));
+            gc_delay_line #(.W(OUT_W), .CYCLES(3)) u_from (
+                .clk(clk), .clear(1'b0),
+                .s_data(part ^ (OTHER & {OUT_W{s_split}})),
+                .m_data(from)
+            );
             assign m_data[g*DW +: DW] = words[from];
         end
         for (p = 0; p < PARTS; p = p + 1) begin : g_part

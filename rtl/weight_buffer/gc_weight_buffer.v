@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transposable weight memory of DEPTH rows in COLS banks (circulant, after Venkataramanaiah et al., FPL 2019): a row is
-// written rotated by its number, so a row and a column of the matrix both touch each bank once. Writing puts word j into bank
-// (j + rot) mod COLS; reading gives lane j the word of bank (j + rot) mod COLS at address addr + (ramp ? j : 0) mod DEPTH.
-// One row is written and one read per cycle, free running; data leave LATENCY cycles after their request. A request sees
-// the writes of all earlier cycles; since LATENCY - 4 cycles are spent waiting, it also sees those of that many more cycles.
-// Port b reads rows (no ramp) beside the first port, 4 cycles after s_b_valid && s_b_ready. Each bank is made of PARTS memories; b waits
-// while the first port reads the part that it needs. A read with s_rd_split (no ramp) gives group g of m_rd_data the row of address
-// addr ^ g*COLS, others give every group the same words; b waits for it. s_scrub, while nothing is written, makes row s_scrub_addr zero as a
-// write would.
+// Transposable weight memory of DEPTH rows in COLS banks (circulant, after Venkataramanaiah et al., FPL 2019): a row
+// is written rotated by its number, so a row and a column of the matrix both touch each bank once. Writing puts word j
+// into bank (j + rot) mod COLS; reading gives lane j the word of bank (j + rot) mod COLS at address addr + (ramp ? j :
+// 0) mod DEPTH. One row is written and one read per cycle, free running; data leave LATENCY cycles after their
+// request. A request sees the writes of all earlier cycles; since LATENCY - 4 cycles are spent waiting, it also sees
+// those of that many more cycles. Port b reads rows (no ramp) beside the first port, 4 cycles after s_b_valid &&
+// s_b_ready. Each bank is made of PARTS memories; b waits while the first port reads the part that it needs. A read
+// with s_rd_split (no ramp) gives group g of m_rd_data the row of address addr ^ g*COLS, others give every group the
+// same words; b waits for it. s_scrub, while nothing is written, makes row s_scrub_addr zero as a write would.
 `default_nettype none
 
 module gc_weight_buffer #(
@@ -87,7 +87,11 @@ module gc_weight_buffer #(
     wire [ADDR_W-1:0] wr_place;
     reg  [OUT_W-1:0]  wr_part_q;
     reg  [ADDR_W-1:0] wr_place_q;
-    gc_row_part #(.ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W)) u_wr_part (.s_row(s_scrub ? s_scrub_addr : s_wr_addr), .m_part(wr_part), .m_place(wr_place));
+    gc_row_part #(.ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W)) u_wr_part (
+        .s_row(s_scrub ? s_scrub_addr : s_wr_addr),
+        .m_part(wr_part),
+        .m_place(wr_place)
+    );
 
     always @(posedge clk) begin
         wr_valid_q <= s_wr_valid || s_scrub;
@@ -107,7 +111,11 @@ module gc_weight_buffer #(
     wire [ROT_W-1:0]  rot;
     wire [ADDR_W-1:0] addr;
     gc_delay_line #(.W(1), .CYCLES(WAIT)) u_valid (.clk(clk), .clear(rst), .s_data(s_rd_valid), .m_data(valid));
-    gc_delay_line #(.W(REQ_W), .CYCLES(WAIT)) u_request (.clk(clk), .clear(1'b0), .s_data({s_rd_split, s_rd_ramp, s_rd_rot, s_rd_addr}), .m_data({split, ramp, rot, addr}));
+    gc_delay_line #(.W(REQ_W), .CYCLES(WAIT)) u_request (
+        .clk(clk), .clear(1'b0),
+        .s_data({s_rd_split, s_rd_ramp, s_rd_rot, s_rd_addr}),
+        .m_data({split, ramp, rot, addr})
+    );
     gc_delay_line #(.W(1), .CYCLES(4)) u_rd_valid (.clk(clk), .clear(rst), .s_data(valid), .m_data(m_rd_valid));
 
     // Port b; the rows of a ramp lie in two parts at most.
@@ -118,9 +126,21 @@ module gc_weight_buffer #(
     wire [OUT_W-1:0]  b_part;
     wire [ADDR_W-1:0] b_place;
     wire [2*ADDR_W-1:0] places_unused;
-    gc_row_part #(.ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W)) u_first_part (.s_row(addr), .m_part(first_part), .m_place(places_unused[0 +: ADDR_W]));
-    gc_row_part #(.ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W)) u_last_part (.s_row(ramp_end), .m_part(last_part), .m_place(places_unused[ADDR_W +: ADDR_W]));
-    gc_row_part #(.ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W)) u_b_part (.s_row(s_b_addr), .m_part(b_part), .m_place(b_place));
+    gc_row_part #(.ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W)) u_first_part (
+        .s_row(addr),
+        .m_part(first_part),
+        .m_place(places_unused[0 +: ADDR_W])
+    );
+    gc_row_part #(.ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W)) u_last_part (
+        .s_row(ramp_end),
+        .m_part(last_part),
+        .m_place(places_unused[ADDR_W +: ADDR_W])
+    );
+    gc_row_part #(.ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W)) u_b_part (
+        .s_row(s_b_addr),
+        .m_part(b_part),
+        .m_place(b_place)
+    );
     wire b_read = s_b_valid && s_b_ready;
     assign s_b_ready = !(valid && (split || b_part == first_part || (ramp && b_part == last_part)));
     gc_delay_line #(.W(1), .CYCLES(4)) u_b_valid (.clk(clk), .clear(rst), .s_data(b_read), .m_data(m_b_valid));
@@ -130,7 +150,11 @@ module gc_weight_buffer #(
     wire [ROT_W-1:0] b_rot;
     wire [OUT_W-1:0] b_from;
     gc_delay_line #(.W(ROT_W), .CYCLES(3)) u_rd_rot (.clk(clk), .clear(1'b0), .s_data(rot), .m_data(rd_rot));
-    gc_delay_line #(.W(ROT_W+OUT_W), .CYCLES(3)) u_b_rot (.clk(clk), .clear(1'b0), .s_data({b_part, s_b_rot}), .m_data({b_from, b_rot}));
+    gc_delay_line #(.W(ROT_W+OUT_W), .CYCLES(3)) u_b_rot (
+        .clk(clk), .clear(1'b0),
+        .s_data({b_part, s_b_rot}),
+        .m_data({b_from, b_rot})
+    );
 
     wire [GROUPS*COLS*DW-1:0] rd_banks;
     wire [GROUPS*COLS*DW-1:0] rd_lanes;
@@ -150,17 +174,29 @@ module gc_weight_buffer #(
                 assign rise = lane[ADDR_W-1:0];
             end
 
-            gc_weight_bank #(.DW(DW), .ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W), .GROUPS(GROUPS)) u_bank (
-                .clk(clk), .s_wr_valid(wr_valid_q), .s_wr_part(wr_part_q), .s_wr_place(wr_place_q), .s_wr_data(wr_banks_q[b*DW +: DW]),
-                .s_valid(valid), .s_row(addr + rise), .s_split(split), .m_data(word),
-                .s_b_valid(b_read), .s_b_part(b_part), .s_b_place(b_place), .s_b_from(b_from), .m_b_data(b_banks[b*DW +: DW])
+            gc_weight_bank #(
+                .DW(DW), .ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W), .GROUPS(GROUPS)
+            ) u_bank (
+                .clk(clk),
+                .s_wr_valid(wr_valid_q), .s_wr_part(wr_part_q), .s_wr_place(wr_place_q),
+                .s_wr_data(wr_banks_q[b*DW +: DW]),
+                .s_valid(valid),
+                .s_row(addr + rise),
+                .s_split(split),
+                .m_data(word),
+                .s_b_valid(b_read), .s_b_part(b_part), .s_b_place(b_place), .s_b_from(b_from),
+                .m_b_data(b_banks[b*DW +: DW])
             );
             for (g = 0; g < GROUPS; g = g + 1) begin : g_group
                 assign rd_banks[(g*COLS+b)*DW +: DW] = word[g*DW +: DW];
             end
         end
         for (g = 0; g < GROUPS; g = g + 1) begin : g_turn
-            gc_word_rotate #(.N(COLS), .W(DW)) u_rd_rotate (.s_rot(rd_rot), .s_data(rd_banks[g*COLS*DW +: COLS*DW]), .m_data(rd_lanes[g*COLS*DW +: COLS*DW]));
+            gc_word_rotate #(.N(COLS), .W(DW)) u_rd_rotate (
+                .s_rot(rd_rot),
+                .s_data(rd_banks[g*COLS*DW +: COLS*DW]),
+                .m_data(rd_lanes[g*COLS*DW +: COLS*DW])
+            );
         end
     endgenerate
 

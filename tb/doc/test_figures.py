@@ -47,7 +47,7 @@ def test_sizes_in_the_readme():
 def test_sizes_in_datasheets():
     """Tables with a column LUT: module, parameters, sizes as in ci/resources.json."""
     seen = 0
-    for file in sorted((ROOT / "rtl").glob("*/README.md")):
+    for file in sorted((ROOT / "rtl").rglob("README.md")):
         heading = None
         for row in rows(file.read_text()):
             heading = row if "LUT" in row else heading if heading and len(row) == len(heading) else None

@@ -52,7 +52,7 @@ def test_comments_of_verilog():
 
 
 def test_a_port_that_does_not_exist_goes_red():
-    text = (ROOT / "rtl" / "engine" / "gc_supervisor.v").read_text()
+    text = (ROOT / "rtl" / "engine" / "control" / "gc_supervisor.v").read_text()
     text = text.replace("// Runs a program", "// m_abrot, gc_superviser: s_quiet")
     assert wrong_in_verilog(text) == ["m_abrot", "gc_superviser"]
 
@@ -93,8 +93,8 @@ def wrong_in_document(file, text: str) -> list:
     A datasheet's ports are those of its core or of a module that it names, other documents' those of any module.
     """
     words = " ".join(quoted(text))
-    own = {*(path.stem for path in file.parent.glob("*.v")), *MODULE_NAME.findall(words)}
-    known = set().union(*(PORTS.get(name, ()) for name in (own if file.parent.parent.name == "rtl" else PORTS)))
+    own = {*(path.stem for path in file.parent.rglob("*.v")), *MODULE_NAME.findall(words)}
+    known = set().union(*(PORTS.get(name, ()) for name in (own if ROOT / "rtl" in file.parents else PORTS)))
     wrong = [name for name in MODULE_NAME.findall(words) if name not in PORTS and name not in FUNCTIONS]
     known |= {port[:n] for port in known for n in range(len(port)) if port[n] == "_"}  # m_axi of m_axi_awaddr
     wrong += [name for name in PORT_NAME.findall(words) if name not in known]

@@ -54,7 +54,7 @@ endpackage
 
 def shells():
     """Modules of the former names with gradcore's parameters and ports; they do nothing."""
-    for file in sorted((ROOT / "rtl").glob("*/*.v")):
+    for file in sorted(f for f in (ROOT / "rtl").rglob("*.v") if f.parent.name != "sim"):
         name = file.stem.removeprefix("gc_")
         if name not in OF_THE_USER + OF_THE_LIBRARY:
             (head,) = re.findall(rf"^module gc_{name}\b.*?^\);\n", file.read_text(), re.M | re.S)

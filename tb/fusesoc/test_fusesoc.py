@@ -33,7 +33,7 @@ def test_documents_name_cores_that_exist():
     known |= {name.rpartition(":")[0] for name in known}
     documents = [
         f
-        for folder in ("", "doc", "examples/*", "boards/*", "rtl/*")
+        for folder in ("", "doc", "examples/*", "boards/*", "rtl/*", "rtl/*/*")
         for f in ROOT.glob(f"{folder}/*.md" if folder else "*.md")
     ]
     named = {

@@ -227,7 +227,8 @@ def test_every_source_belongs_to_its_core():
     """A file that no core names is checked by nobody."""
     for core in core_names():
         text = (ROOT / "rtl" / core / f"{core}.core").read_text()
-        forgotten = [f.name for f in (ROOT / "rtl" / core).glob("*.v") if f"- {f.name}" not in text]
+        files = [f.relative_to(ROOT / "rtl" / core) for f in (ROOT / "rtl" / core).rglob("*.v")]
+        forgotten = [f for f in files if f"- {f}\n" not in text]
         assert not forgotten, f"{core}: {forgotten}"
 
 

@@ -2,10 +2,11 @@
 """Random programs for the compiled engine and what must become of them.
 
 A case (memory, program, windows, BASE registers) follows from the engine, the seed and its number alone. Three kinds:
-*valid* (compiled training programs of tiny networks, random transfers; every defined byte of the DRAM is known from the
-instruction-level model), *mutated* (some bits, fields, instructions, tokens, windows of a valid one changed),
-*garbage*. One of eight of them meets a fault (fuzz_faults). `verdict` says from the documents, not from the RTL,
-whether a program completes or which (error, instruction) may end it. `Fuzzer.run` runs one case and compares.
+*valid* (compiled training programs of tiny networks, random transfers, programs of tb.support.handmade; every defined
+byte of the DRAM is known from the instruction-level model), *mutated* (some bits, fields, instructions, tokens, windows
+of a valid one changed), *garbage*. One of eight of them meets a fault (fuzz_faults). `verdict` says from the documents,
+not from the RTL, whether a program completes or which (error, instruction) may end it. `Fuzzer.run` runs one case and
+compares.
 """
 
 import random
@@ -25,7 +26,7 @@ from gradcore.sim.backend import Memory, MemoryRuleBroken, SimBackend
 from gradcore.sim.build import build_engine
 from gradcore.sim.sources import ROOT
 from tb.model.compiler.networks import fitting_network
-from tb.support import fuzz_faults
+from tb.support import fuzz_faults, handmade
 from tb.support.fuzz_faults import Wrong
 
 ENGINES = {
@@ -86,6 +87,13 @@ def parsed(word: bytes, config: EngineConfig):
     return instr, MALFORMED if isa.problem(instr, config) else 0
 
 
+def word_bytes(instr, config: EngineConfig) -> int:
+    """Bytes of a word of a transfer in DRAM."""
+    if "n_inner" in instr.fields:
+        return config.row_bytes
+    return config.gate_bytes if instr["packed"] else config.vector_bytes
+
+
 def pages_of(start: int, instr, beat: int):
     """(beats before, page) of every piece of a transfer that lies in one page, in order."""
     done = 0
@@ -122,7 +130,7 @@ def fate(instr, case: Case, config: EngineConfig, rights) -> Fate:
         return Fate(set(), 200 + passes * (max(steps, config.cols + 1) + 2))
     beat, words = config.mem_bytes, f["n_words"]
     loops = f["n_outer"] * f["n_inner"] if "n_inner" in f else f["n_b"] * f["n_y"] * f["n_x"] * f["n_c"]
-    size = config.row_bytes if "n_inner" in f else config.vector_bytes
+    size = word_bytes(instr, config)
     beats = f["run_beats"] * f.get("n1", 1) * f.get("n2", 1)
     agree = words == loops and beats == -(-words * size // beat)
     addresses = [f["addr"], f["momentum_addr"]] if instr.opcode == Opcode.UPDATE and f["momentum"] else [f["addr"]]
@@ -346,13 +354,24 @@ def transfers_case(config: EngineConfig, rng) -> Case:
     for _ in range(rng.randint(1, 4)):
         kind = rng.randrange(4)
         if kind < 2:
-            shape, buffer = vectors(), rng.randrange(2)
+            shape, buffer, how = vectors(), rng.randrange(2), rng.choice(("plain", "plain", "derive", "packed"))
+            shape |= dict(gate_base=rng.randrange(1 << 20))
             beats = -(-shape["n_words"] * config.vector_bytes // beat)
-            instructions.append(isa.instruction(Opcode.LOAD, buffer=buffer, **shape, **runs(beats)))
+            packed_beats = -(-shape["n_words"] * config.gate_bytes // beat)
             kept = dict(height=rng.randint(1, 16), width=rng.randint(1, 16), n_valid=rng.randint(1, config.lanes))
-            instructions.append(
-                isa.instruction(Opcode.STORE, buffer=buffer, urgent=rng.randrange(2), **kept, **shape, **runs(beats))
-            )
+            bits = shape | kept | dict(buffer=isa.GATE_BUFFER, packed=1, urgent=rng.randrange(2))
+            if how == "packed":  # targets or bits, then bits
+                words = rng.randrange(2)
+                place = runs(beats if words else packed_beats)
+                load = shape | place | dict(buffer=isa.GATE_BUFFER, packed=1 - words)
+                instructions.append(isa.instruction(Opcode.LOAD, **load))
+            else:
+                derive = int(how == "derive")
+                instructions.append(isa.instruction(Opcode.LOAD, buffer=buffer, derive=derive, **shape, **runs(beats)))
+                plain = shape | kept | dict(buffer=buffer, urgent=rng.randrange(2))
+                instructions.append(isa.instruction(Opcode.STORE, **plain, **runs(beats)))
+            if how != "plain":
+                instructions.append(isa.instruction(Opcode.STORE, **bits, **runs(packed_beats)))
         else:
             shape = rows()
             place = runs(-(-shape["n_words"] * config.row_bytes // beat))
@@ -416,6 +435,31 @@ def transfers_case(config: EngineConfig, rng) -> Case:
     )
 
 
+def handmade_case(config: EngineConfig, rng) -> Case:
+    """A program of tb.support.handmade somewhere in the DRAM."""
+    noise = np.random.default_rng(rng.getrandbits(32))
+    if rng.random() < 0.3:
+        program = handmade.gates(config, noise)
+    else:
+        split = config.split and rng.random() < 0.3
+        parts = rng.randint(2, 3 if split else 5)
+        program = handmade.reductions(config, noise, parts, split=split, alone=rng.random() < 0.5)
+    shift, end = PAGE * rng.randrange(8), -(-program.at // PAGE) * PAGE
+    image = noise.integers(0, 256, SIZE, np.uint8)
+    image[shift : shift + program.at] = program.image[: program.at]
+    words = [isa.encode(instr) for instr in program.ordered()]
+    code = shift + end
+    return Case(
+        "valid",
+        image,
+        code,
+        words,
+        (shift, 0, 0, 0),
+        [(shift, code, reg.READ | reg.WRITE), (code, code + 2 * PAGE, reg.READ)],
+        rng.getrandbits(32),
+    )
+
+
 def replace_field(instr, name: str, value: int):
     if name in isa.FIELDS[instr.opcode]:
         instr[name] = value
@@ -430,11 +474,13 @@ def move(instr, offset: int):
 
 
 def valid(config: EngineConfig, seed: int, rng) -> Case:
-    case = (
-        transfers_case(config, rng)
-        if rng.random() < 0.4
-        else network_case(config, 1000 * seed + rng.randrange(NETWORKS))
-    )
+    kind = rng.random()
+    if kind < 0.3:
+        case = transfers_case(config, rng)
+    elif kind < 0.5:
+        case = handmade_case(config, rng)
+    else:
+        case = network_case(config, 1000 * seed + rng.randrange(NETWORKS))
     needs, words = case.windows, case.words
     alone = case.serial or rng.random() < 0.5
     words = list(serial_words(tuple(words)) if alone and not case.serial else words)
@@ -571,11 +617,15 @@ def garbage_word(rng) -> bytes:
             value = 64 * rng.randrange(8) if small else rng.randint(low, high)
         elif name in ("mode", "loss", "buffer") or "fold" in name:
             value = rng.choice([0, 0, 1, 1, 2, rng.randint(low, high)])
+        elif name in ("keep_in", "keep_out", "derive", "packed"):
+            value = rng.choice([0, 0, 1])
         elif name in LENGTHS or name.startswith("n_"):
             value = rng.randint(1, 4) if small and rng.random() < 0.97 else rng.randint(low, high)
         else:
             value = rng.randint(low, high)
         instr[name] = min(high, value)
+    if small and rng.random() < 0.8:
+        agree(instr)
     if small and "n_words" in instr.fields:  # lengths that agree, most of the time
         rows = "n_inner" in instr.fields
         words = (
@@ -586,13 +636,27 @@ def garbage_word(rng) -> bytes:
     return isa.encode(instr)
 
 
+def agree(instr):
+    """Choices that do not go together made to do so."""
+    if instr.opcode == Opcode.COMPUTE and (instr["keep_in"] or instr["keep_out"]):
+        instr["mode"] = min(instr["mode"], isa.BP)
+        for name in ("n_g", "n_by", "n_bx"):
+            instr[name] = 1
+    elif instr.opcode in (Opcode.LOAD, Opcode.STORE):
+        if instr["buffer"] != isa.GATE_BUFFER:
+            instr["packed"] = 0
+        elif instr.opcode == Opcode.STORE:
+            instr["packed"] = 1
+        if instr.opcode == Opcode.LOAD and instr["derive"]:
+            instr["buffer"], instr["packed"], instr["upsample"], instr["scale"] = instr["buffer"] & 1, 0, 0, 0
+
+
 def fit(word: bytes, config: EngineConfig, rng) -> bytes:
     """The run made as long as the words need, where that is possible, three times of four."""
     instr, code = parsed(word, config)
     if code or "n_words" not in instr.fields or rng.random() < 0.25:
         return word
-    size = config.row_bytes if "n_inner" in instr.fields else config.vector_bytes
-    beats = -(-instr["n_words"] * size // config.mem_bytes)
+    beats = -(-instr["n_words"] * word_bytes(instr, config) // config.mem_bytes)
     instr = Instruction(instr.opcode, dict(instr.fields))
     instr["run_beats"] = min(beats, (1 << 32) - 1)
     for name in ("n1", "n2"):

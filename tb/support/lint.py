@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gradcore.sim.sources import ROOT, core_names, sources
 
+from .access import ACCESS_W
 from .tools import tool_environment
 
 # A whole engine takes long at its full size; in that it is linted once, as Verilog-2005 in its own core.
@@ -43,12 +44,22 @@ def roots(files, cwd: Path = ROOT) -> list[str]:
     return [top for top in modules(files, cwd) if not re.search(rf"^\s*{top}\s+(#|u_)", text, re.M)]
 
 
+def needed(files, cwd: Path = ROOT) -> dict[str, dict[str, int]]:
+    """Parameters without a default that makes sense, by module: only gc_engine knows how wide a record is."""
+    found = {}
+    for f in files:
+        (name,) = modules([f], cwd) or [""]
+        if re.search(r"parameter ACCESS_W += 1\b", (cwd / f).read_text()):
+            found[name] = {"ACCESS_W": ACCESS_W}
+    return found
+
+
 def pieces() -> dict[str, Piece]:
     """Everything that is linted, by name: cores with the benches of their targets `sim`, examples, boards, proofs."""
     found = {}
     for core in core_names():
         rtl = sources(core)
-        own = [f for f in rtl if f.parent.name == core]
+        own = [f for f in rtl if ROOT / "rtl" / core in f.parents]
         benches = [f for f in sources(core, target="sim") if f not in rtl]
         found[core] = _piece(own, [f for f in rtl if f not in own], benches)
     for name, core in {"mac_array_user": "mac_array", "training_system": "axi"}.items():
@@ -79,6 +90,7 @@ def commands(piece: Piece, cwd: Path = ROOT, top: str | None = None, parameters:
     with these `parameters`."""
     own, tops = ([top], [top]) if top else (modules(piece.own, cwd), modules((*piece.own, *piece.benches), cwd))
     given = (parameters or {}).items()
+    widths = needed(piece.own, cwd)
     result = {}
     for language, flag in {"2005": "-g2005", "SystemVerilog": "-g2012"}.items():
         if not piece.proof or language == "SystemVerilog":
@@ -91,19 +103,24 @@ def commands(piece: Piece, cwd: Path = ROOT, top: str | None = None, parameters:
                 "null",
                 *names,
                 *(f"-P{top}.{key}={value}" for key, value in given),
+                *(f"-P{name}.{key}={value}" for name in names[1::2] for key, value in widths.get(name, {}).items()),
                 *piece.files,
             ]
     if piece.proof:
         return result
     for name in own:
         files = [*piece.others, *piece.own]
-        result[f"verilator 2005 {name}"] = _verilator(name, parameters, files, "--language", "1364-2005")
+        more = widths.get(name, {}) | (parameters or {}) or parameters
+        result[f"verilator 2005 {name}"] = _verilator(name, more, files, "--language", "1364-2005")
     for name in [top] if top else roots((*piece.own, *piece.benches), cwd):
         timing = ["--timing"] if piece.benches else []
         result[f"verilator SystemVerilog {name}"] = _verilator(name, parameters, piece.files, *timing)
     # Around an engine only the own modules are looked at.
     flags = "-lib" if any(f.endswith("/gc_engine.v") for f in piece.others) else "-defer"
     change = f"chparam {' '.join(f'-set {key} {value}' for key, value in given)} {top}; " if given else ""
+    change += "".join(
+        f"chparam -set {key} {value} {name}; " for name in own for key, value in widths.get(name, {}).items()
+    )
     for language, flag, checks in (("2005", "", "; proc; check -assert"), ("SystemVerilog", "-sv ", "")):
         parts = [(flags, piece.others), ("", piece.own)]
         read = "".join(f"read_verilog {flag}{kind} {' '.join(files)}; " for kind, files in parts if files)

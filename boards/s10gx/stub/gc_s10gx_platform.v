@@ -27,10 +27,11 @@ module gc_s10gx_platform (
     inout  wire [15:0] memory_mem_dq,
     inout  wire [1:0]  memory_mem_dbi_n
 );
-    assign {irq_irq, status_local_cal_success, status_local_cal_fail, memory_mem_ck, memory_mem_ck_n, memory_mem_a, memory_mem_act_n,
-            memory_mem_ba, memory_mem_bg, memory_mem_cke, memory_mem_cs_n, memory_mem_odt, memory_mem_reset_n, memory_mem_par} = 31'd0;
-    wire _unused = &{1'b0, clk_clk, reset_reset_n, refclk_clk, oct_oct_rzqin, memory_mem_alert_n, memory_mem_dqs, memory_mem_dqs_n,
-                     memory_mem_dq, memory_mem_dbi_n};
+    assign {irq_irq, status_local_cal_success, status_local_cal_fail, memory_mem_ck, memory_mem_ck_n, memory_mem_a,
+            memory_mem_act_n, memory_mem_ba, memory_mem_bg, memory_mem_cke, memory_mem_cs_n, memory_mem_odt,
+            memory_mem_reset_n, memory_mem_par} = 31'd0;
+    wire _unused = &{1'b0, clk_clk, reset_reset_n, refclk_clk, oct_oct_rzqin, memory_mem_alert_n, memory_mem_dqs,
+                     memory_mem_dqs_n, memory_mem_dq, memory_mem_dbi_n};
 endmodule
 
 `default_nettype wire

@@ -87,17 +87,20 @@ module gc_vcu118_platform (
     output wire         S_AXI_rvalid,
     input  wire         S_AXI_rready
 );
-    assign {ddr4_sdram_c1_act_n, ddr4_sdram_c1_adr, ddr4_sdram_c1_ba, ddr4_sdram_c1_bg, ddr4_sdram_c1_ck_c, ddr4_sdram_c1_ck_t,
-            ddr4_sdram_c1_cke, ddr4_sdram_c1_cs_n, ddr4_sdram_c1_odt, ddr4_sdram_c1_reset_n, pci_express_x4_txn, pci_express_x4_txp,
-            calibrated, link_up, aclk, aresetn, M_AXIL_awaddr, M_AXIL_awprot, M_AXIL_awvalid, M_AXIL_wdata, M_AXIL_wstrb, M_AXIL_wvalid,
-            M_AXIL_bready, M_AXIL_araddr, M_AXIL_arprot, M_AXIL_arvalid, M_AXIL_rready, S_AXI_awready, S_AXI_wready, S_AXI_bid,
-            S_AXI_bresp, S_AXI_bvalid, S_AXI_arready, S_AXI_rid, S_AXI_rdata, S_AXI_rresp, S_AXI_rlast, S_AXI_rvalid} = 674'd0;
-    wire _unused = &{1'b0, default_250mhz_clk1_clk_p, default_250mhz_clk1_clk_n, reset, ddr4_sdram_c1_dm_n, ddr4_sdram_c1_dq, ddr4_sdram_c1_dqs_c,
-                     ddr4_sdram_c1_dqs_t, pcie_refclk_clk_p, pcie_refclk_clk_n, pcie_perstn, pci_express_x4_rxn, pci_express_x4_rxp, irq,
-                     M_AXIL_awready, M_AXIL_wready, M_AXIL_bresp, M_AXIL_bvalid, M_AXIL_arready, M_AXIL_rdata, M_AXIL_rresp, M_AXIL_rvalid,
-                     S_AXI_awid, S_AXI_awaddr, S_AXI_awlen, S_AXI_awsize, S_AXI_awburst, S_AXI_awlock, S_AXI_awcache, S_AXI_awprot, S_AXI_awvalid,
-                     S_AXI_wdata, S_AXI_wstrb, S_AXI_wlast, S_AXI_wvalid, S_AXI_bready, S_AXI_arid, S_AXI_araddr, S_AXI_arlen, S_AXI_arsize,
-                     S_AXI_arburst, S_AXI_arlock, S_AXI_arcache, S_AXI_arprot, S_AXI_arvalid, S_AXI_rready};
+    assign {ddr4_sdram_c1_act_n, ddr4_sdram_c1_adr, ddr4_sdram_c1_ba, ddr4_sdram_c1_bg, ddr4_sdram_c1_ck_c,
+            ddr4_sdram_c1_ck_t, ddr4_sdram_c1_cke, ddr4_sdram_c1_cs_n, ddr4_sdram_c1_odt, ddr4_sdram_c1_reset_n,
+            pci_express_x4_txn, pci_express_x4_txp, calibrated, link_up, aclk, aresetn, M_AXIL_awaddr, M_AXIL_awprot,
+            M_AXIL_awvalid, M_AXIL_wdata, M_AXIL_wstrb, M_AXIL_wvalid, M_AXIL_bready, M_AXIL_araddr, M_AXIL_arprot,
+            M_AXIL_arvalid, M_AXIL_rready, S_AXI_awready, S_AXI_wready, S_AXI_bid, S_AXI_bresp, S_AXI_bvalid,
+            S_AXI_arready, S_AXI_rid, S_AXI_rdata, S_AXI_rresp, S_AXI_rlast, S_AXI_rvalid} = 674'd0;
+    wire _unused = &{1'b0, default_250mhz_clk1_clk_p, default_250mhz_clk1_clk_n, reset, ddr4_sdram_c1_dm_n,
+                     ddr4_sdram_c1_dq, ddr4_sdram_c1_dqs_c, ddr4_sdram_c1_dqs_t, pcie_refclk_clk_p, pcie_refclk_clk_n,
+                     pcie_perstn, pci_express_x4_rxn, pci_express_x4_rxp, irq, M_AXIL_awready, M_AXIL_wready,
+                     M_AXIL_bresp, M_AXIL_bvalid, M_AXIL_arready, M_AXIL_rdata, M_AXIL_rresp, M_AXIL_rvalid,
+                     S_AXI_awid, S_AXI_awaddr, S_AXI_awlen, S_AXI_awsize, S_AXI_awburst, S_AXI_awlock, S_AXI_awcache,
+                     S_AXI_awprot, S_AXI_awvalid, S_AXI_wdata, S_AXI_wstrb, S_AXI_wlast, S_AXI_wvalid, S_AXI_bready,
+                     S_AXI_arid, S_AXI_araddr, S_AXI_arlen, S_AXI_arsize, S_AXI_arburst, S_AXI_arlock, S_AXI_arcache,
+                     S_AXI_arprot, S_AXI_arvalid, S_AXI_rready};
 endmodule
 
 `default_nettype wire

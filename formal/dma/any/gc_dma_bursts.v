@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for gc_dma_bursts in the proofs of its users: any bursts that obey what gc_dma_bursts_props.v proves, at any time.
+// Stands for gc_dma_bursts in the proofs of its users: any bursts that obey what gc_dma_bursts_props.v proves, at any
+// time.
 `default_nettype none
 
 module gc_dma_bursts #(

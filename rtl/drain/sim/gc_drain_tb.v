@@ -23,17 +23,39 @@ module gc_drain_tb;
     wire [1:0]             saturated;
     reg  [3*LANES-1:0]     gate_q;    // comes GATE_LATENCY = 3 cycles behind its word
 
-    assign {look, acc, rnd, shift, mode, relu, pool, fold, scale, loss, delta, t_pos, t_neg, loss_shift, img_enable, lane_valid, gate, user} = word;
+    assign {look, acc, rnd, shift, mode, relu, pool, fold, scale, loss, delta, t_pos, t_neg, loss_shift, img_enable,
+            lane_valid, gate, user} = word;
 
     gc_tb_player #(.NAME("gc_drain_tb"), .IN_W(IN_W), .OUT_W(OUT_W)) u_player (
         .clk(clk), .rst(rst), .m_valid(valid), .m_ready(1'b1), .m_data(word), .s_valid(m_valid || (valid && look)),
         .s_ready(s_ready), .s_data(m_valid ? {m_user, m_enable, m_gate, masked} : {{(OUT_W-64){1'b0}}, sum})
     );
     gc_drain #(.GRID(4), .ACC_W(ACC_W), .DW(DW), .USER_W(USER_W), .GATE_LATENCY(3)) u_drain (
-        .clk(clk), .rst(rst), .cfg_loss_clear(1'b0), .s_valid(valid && !look), .s_acc(acc), .s_rnd(rnd), .s_shift(shift), .s_mode(mode),
-        .s_relu(relu), .s_pool(pool), .s_fold(fold), .s_scale(scale), .s_loss(loss), .s_delta(delta), .s_t_pos(t_pos), .s_t_neg(t_neg),
-        .s_loss_shift(loss_shift), .s_img_enable(img_enable), .s_lane_valid(lane_valid), .s_user(user), .s_gate(gate_q[2*LANES +: LANES]),
-        .m_valid(m_valid), .m_user(m_user), .m_data(m_data), .m_enable(m_enable), .m_gate(m_gate), .sts_loss(sum), .sts_saturated(saturated)
+        .clk(clk), .rst(rst),
+        .cfg_loss_clear(1'b0),
+        .s_valid(valid && !look),
+        .s_acc(acc),
+        .s_rnd(rnd),
+        .s_shift(shift),
+        .s_mode(mode),
+        .s_relu(relu),
+        .s_pool(pool),
+        .s_fold(fold),
+        .s_scale(scale),
+        .s_loss(loss),
+        .s_delta(delta),
+        .s_t_pos(t_pos), .s_t_neg(t_neg),
+        .s_loss_shift(loss_shift),
+        .s_img_enable(img_enable),
+        .s_lane_valid(lane_valid),
+        .s_user(user),
+        .s_gate(gate_q[2*LANES +: LANES]),
+        .m_valid(m_valid),
+        .m_user(m_user),
+        .m_data(m_data),
+        .m_enable(m_enable),
+        .m_gate(m_gate),
+        .sts_loss(sum), .sts_saturated(saturated)
     );
 
     always @(posedge clk) gate_q <= {gate_q[2*LANES-1:0], gate};

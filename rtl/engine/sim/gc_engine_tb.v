@@ -28,14 +28,23 @@ module gc_engine_tb;
         .s_wreq_addr(wreq_addr), .s_wdat_valid(wdat_valid), .m_wdat_ready(wdat_ready), .s_wdat_data(wdat_data),
         .s_wdat_strb(wdat_strb), .s_wdat_last(wdat_last), .m_wrsp_valid(wrsp_valid)
     );
-    gc_engine #(.GRID(4), .COLS(4), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACT_DEPTH(64), .WGT_DEPTH(64), .GRAD_DEPTH(64), .GATE_DEPTH(64)) u_engine (
-        .clk(clk), .rst(rst), .s_reg_write(reg_valid && reg_write && !reg_done_q), .s_reg_addr(reg_addr), .s_reg_wdata(reg_wdata),
-        .s_reg_strb(4'b1111), .s_reg_read(reg_valid && !reg_write && !reg_done_q), .m_reg_rdata(reg_rdata),
+    gc_engine #(
+        .GRID(4), .COLS(4), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACT_DEPTH(64), .WGT_DEPTH(64), .GRAD_DEPTH(64),
+        .GATE_DEPTH(64)
+    ) u_engine (
+        .clk(clk), .rst(rst),
+        .s_reg_write(reg_valid && reg_write && !reg_done_q), .s_reg_addr(reg_addr), .s_reg_wdata(reg_wdata),
+        .s_reg_strb(4'b1111), .s_reg_read(reg_valid && !reg_write && !reg_done_q),
+        .m_reg_rdata(reg_rdata),
         .m_rreq_valid(rreq_valid), .m_rreq_ready(rreq_ready), .m_rreq_addr(rreq_addr), .m_rreq_len(rreq_len),
         .s_rdat_valid(rdat_valid), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last), .s_rdat_resp(2'b00),
         .m_wreq_valid(wreq_valid), .m_wreq_ready(wreq_ready), .m_wreq_addr(wreq_addr), .m_wreq_len(wreq_len),
-        .m_wdat_valid(wdat_valid), .m_wdat_ready(wdat_ready), .m_wdat_data(wdat_data), .m_wdat_strb(wdat_strb), .m_wdat_last(wdat_last),
-        .s_wrsp_valid(wrsp_valid), .s_wrsp_resp(2'b00), .m_forget(forget), .irq(irq), .sts_active(active), .sts_tag(tag)
+        .m_wdat_valid(wdat_valid), .m_wdat_ready(wdat_ready), .m_wdat_data(wdat_data), .m_wdat_strb(wdat_strb),
+        .m_wdat_last(wdat_last),
+        .s_wrsp_valid(wrsp_valid), .s_wrsp_resp(2'b00),
+        .m_forget(forget),
+        .irq(irq),
+        .sts_active(active), .sts_tag(tag)
     );
 
     always @(posedge clk) reg_done_q <= reg_valid && !reg_done_q;

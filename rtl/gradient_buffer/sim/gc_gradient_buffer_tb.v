@@ -19,9 +19,14 @@ module gc_gradient_buffer_tb;
         .s_valid(rd_valid), .s_ready(s_ready), .s_data({overflow, rd_data})
     );
     gc_gradient_buffer #(.GRID(4), .COLS(COLS), .ACC_W(ACC_W), .DEPTH(16)) u_buffer (
-        .clk(clk), .rst(rst), .s_valid(valid && row), .s_addr(addr), .s_first(first), .s_acc(acc),
-        .s_rd_valid(valid && rd), .s_rd_ready(rd_ready), .s_rd_addr(rd_addr), .m_rd_valid(rd_valid), .m_rd_data(rd_data),
-        .s_scrub(1'b0), .s_scrub_addr(4'd0), .s_clear(1'b0), .sts_overflow(overflow), .sts_idle(idle)
+        .clk(clk), .rst(rst),
+        .s_valid(valid && row), .s_addr(addr), .s_first(first),
+        .s_acc(acc),
+        .s_rd_valid(valid && rd), .s_rd_ready(rd_ready), .s_rd_addr(rd_addr),
+        .m_rd_valid(rd_valid), .m_rd_data(rd_data),
+        .s_scrub(1'b0), .s_scrub_addr(4'd0),
+        .s_clear(1'b0),
+        .sts_overflow(overflow), .sts_idle(idle)
     );
 
     wire _unused = &{1'b0, s_ready, idle};

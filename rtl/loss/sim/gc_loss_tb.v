@@ -23,8 +23,19 @@ module gc_loss_tb;
     );
     wire [15:0] over;
     gc_loss #(.GRID(4), .DW(DW)) u_loss (
-        .clk(clk), .rst(rst), .cfg_clear(1'b0), .s_valid(valid && !look), .s_kind(kind), .s_t_pos(t_pos), .s_t_neg(t_neg), .s_shift(shift),
-        .s_target(target), .s_enable(enable), .s_data(data), .m_valid(m_valid), .m_delta(delta), .m_over(over), .sts_loss(loss)
+        .clk(clk), .rst(rst),
+        .cfg_clear(1'b0),
+        .s_valid(valid && !look),
+        .s_kind(kind),
+        .s_t_pos(t_pos), .s_t_neg(t_neg),
+        .s_shift(shift),
+        .s_target(target),
+        .s_enable(enable),
+        .s_data(data),
+        .m_valid(m_valid),
+        .m_delta(delta),
+        .m_over(over),
+        .sts_loss(loss)
     );
 
     wire _unused = &{1'b0, s_ready, over};

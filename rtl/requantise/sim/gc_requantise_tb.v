@@ -35,7 +35,14 @@ module gc_requantise_tb;
     );
     wire [15:0] over;
     gc_requantise #(.GRID(4), .ACC_W(ACC_W), .DW(DW)) u_requantise (
-        .clk(clk), .rst(rst), .s_valid(rnd_valid), .s_shift(shift), .s_mode(mode), .s_acc(acc), .s_rnd(rnd), .m_valid(m_valid), .m_data(m_data), .m_over(over)
+        .clk(clk), .rst(rst),
+        .s_valid(rnd_valid),
+        .s_shift(shift),
+        .s_mode(mode),
+        .s_acc(acc),
+        .s_rnd(rnd),
+        .m_valid(m_valid), .m_data(m_data),
+        .m_over(over)
     );
 
     wire _unused = &{1'b0, s_ready, over};

@@ -25,10 +25,19 @@ module gc_update_tb;
         .s_data({m_wgt, m_mom})
     );
     gc_update #(.COLS(COLS), .DW(DW), .ACC_W(ACC_W)) u_update (
-        .clk(clk), .rst(rst), .cfg_momentum(momentum), .cfg_mode(mode), .cfg_shift_g(shift_g), .cfg_shift_v(shift_v), .cfg_shift_w(shift_w),
+        .clk(clk), .rst(rst),
+        .cfg_momentum(momentum), .cfg_mode(mode), .cfg_shift_g(shift_g), .cfg_shift_v(shift_v), .cfg_shift_w(shift_w),
         .cfg_lr_m(lr_m), .cfg_beta_m(beta_m), .cfg_seed(seed), .cfg_tag(tag),
-        .s_valid(valid), .s_ready(ready), .s_grad(grad), .s_wgt(wgt), .s_mom(mom), .s_key(key), .s_of(of),
-        .m_valid(m_valid), .m_ready(m_ready), .m_wgt(m_wgt), .m_mom(m_mom), .sts_saturated(saturated)
+        .s_valid(valid), .s_ready(ready),
+        .s_grad(grad),
+        .s_wgt(wgt),
+        .s_mom(mom),
+        .s_key(key),
+        .s_of(of),
+        .m_valid(m_valid), .m_ready(m_ready),
+        .m_wgt(m_wgt),
+        .m_mom(m_mom),
+        .sts_saturated(saturated)
     );
 
     wire _unused = &{1'b0, saturated};

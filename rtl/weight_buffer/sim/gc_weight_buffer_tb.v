@@ -18,10 +18,13 @@ module gc_weight_buffer_tb;
         .s_valid(rd_valid || b_valid), .s_ready(s_ready), .s_data(rd_valid ? rd_data : b_data)
     );
     gc_weight_buffer #(.COLS(4), .DW(8), .DEPTH(16), .LATENCY(5), .PARTS(4), .GROUPS(1)) u_buffer (
-        .clk(clk), .rst(rst), .s_wr_valid(valid && wr), .s_wr_addr(wr_addr), .s_wr_rot(wr_rot), .s_wr_data(wr_data), .s_scrub(1'b0), .s_scrub_addr(4'd0),
+        .clk(clk), .rst(rst),
+        .s_wr_valid(valid && wr), .s_wr_addr(wr_addr), .s_wr_rot(wr_rot), .s_wr_data(wr_data),
+        .s_scrub(1'b0), .s_scrub_addr(4'd0),
         .s_rd_valid(valid && rd), .s_rd_addr(rd_addr), .s_rd_rot(rd_rot), .s_rd_ramp(ramp), .s_rd_split(1'b0),
-        .m_rd_valid(rd_valid), .m_rd_data(rd_data), .s_b_valid(valid && b), .s_b_ready(b_ready), .s_b_addr(b_addr),
-        .s_b_rot(b_rot), .m_b_valid(b_valid), .m_b_data(b_data)
+        .m_rd_valid(rd_valid), .m_rd_data(rd_data),
+        .s_b_valid(valid && b), .s_b_ready(b_ready), .s_b_addr(b_addr), .s_b_rot(b_rot),
+        .m_b_valid(b_valid), .m_b_data(b_data)
     );
 
     wire _unused = &{1'b0, s_ready};

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two operand buffers and the gate buffer, each between its users. Operand buffers: read by compute, which goes
+// first, and store; written by compute, which goes first, and load. Of a COMPUTE's operands the rows come from one
+// buffer; the columns, if s_cmp_channel, from the other. Gate buffer: read by compute, by load for gates that scale,
+// and by store, in this order; written as the operand buffers. Load may write a gate beside a vector: it shows a write
+// when all its buffers are ready. Gates for store come in bit 0 of each lane. Reads come back after the buffers' fixed
+// latency.
+`default_nettype none
+
+module gc_buffers #(
+    parameter GRID       = 8,
+    parameter COLS       = 16,
+    parameter COLS_LOG   = 4,
+    parameter DW         = 16,
+    parameter ACT_DEPTH  = 2048,
+    parameter GATE_DEPTH = 16384,
+    parameter SCRUB_W    = 14,    // log2 of the deepest memory
+    parameter ACCESS_W   = 1      // bits of an access record: gc_engine says how many
+) (
+    input  wire                    clk,
+    input  wire                    rst,
+    input  wire                    s_scrub,
+    input  wire [SCRUB_W-1:0]      s_scrub_addr,
+    // compute: operands and results
+    input  wire                    s_cmp_valid,
+    input  wire                    s_cmp_channel,
+    input  wire                    s_cmp_split,
+    input  wire [COLS_LOG-1:0]     s_cmp_step,
+    input  wire                    s_cmp_row_buf,
+    input  wire [ACCESS_W-1:0]     s_cmp_row,
+    input  wire [15:0]             s_cmp_row_channels,
+    input  wire [ACCESS_W-1:0]     s_cmp_col,
+    input  wire [15:0]             s_cmp_col_channels,
+    output wire [GRID*GRID*DW-1:0] m_data0,
+    output wire [GRID*GRID*DW-1:0] m_data1,
+    input  wire                    s_dst_valid,
+    input  wire                    s_dst_buf,
+    input  wire [ACCESS_W-1:0]     s_dst_access,
+    input  wire [GRID*GRID-1:0]    s_dst_enable,
+    input  wire [GRID*GRID*DW-1:0] s_dst_data,
+    // store
+    input  wire                    s_str_valid,
+    output wire                    s_str_ready,
+    input  wire [1:0]              s_str_buffer,    // 0, 1 operand buffer, 2 gate buffer
+    input  wire [ACCESS_W-1:0]     s_str_access,
+    input  wire                    s_str_mark,
+    output wire                    m_str_valid,
+    output wire                    m_str_mark,
+    output wire [GRID*GRID*DW-1:0] m_str_data,
+    // load: operand buffers 0, 1 and gate buffer
+    input  wire [2:0]              s_load_valid,
+    output wire [2:0]              s_load_ready,
+    input  wire [ACCESS_W-1:0]     s_load_access,
+    input  wire [GRID*GRID*DW-1:0] s_load_data,
+    input  wire [ACCESS_W-1:0]     s_load_gate_access,
+    input  wire [GRID*GRID-1:0]    s_load_gate,
+    // gates
+    input  wire                    s_gate_rd_valid,
+    input  wire [ACCESS_W-1:0]     s_gate_rd_access,
+    output wire [GRID*GRID-1:0]    m_gate_data,
+    input  wire                    s_gate_wr_valid,
+    input  wire [ACCESS_W-1:0]     s_gate_wr_access,
+    input  wire [GRID*GRID-1:0]    s_gate_wr_data,
+    input  wire                    s_scale_valid,
+    output wire                    s_scale_ready,
+    input  wire [ACCESS_W-1:0]     s_scale_access,
+    output wire                    m_scale_valid
+);
+    localparam LANES = GRID*GRID;
+
+    wire [1:0]          str_ready, str_back, str_mark;
+    wire [LANES*DW-1:0] data [0:1];
+
+    // Gates for store go behind those for load.
+    wire gate_ready, gate_back, gate_back_scale, gate_mark;
+    wire str_gate = s_str_valid && s_str_buffer[1];
+    wire gates    = gate_back && !gate_back_scale;
+    assign s_scale_ready = gate_ready;
+    assign m_scale_valid = gate_back && gate_back_scale;
+
+    assign s_str_ready = s_str_buffer[1] ? gate_ready && !s_scale_valid : str_ready[s_str_buffer[0]];
+    assign m_str_valid = |str_back || gates;
+    assign m_str_mark  = gates ? gate_mark : str_back[1] ? str_mark[1] : str_mark[0];
+    assign m_data0     = data[0];
+    assign m_data1     = data[1];
+
+    genvar i;
+    generate
+        for (i = 0; i < 2; i = i + 1) begin : g_buffer
+            localparam [1:0] NUMBER = i;
+            wire is_row = s_cmp_row_buf == i;
+            gc_shared_buffer #(
+                .GRID(GRID), .DW(DW), .DEPTH(ACT_DEPTH), .COLS(COLS), .COLS_LOG(COLS_LOG), .ACCESS_W(ACCESS_W)
+            ) u_shared (
+                .clk(clk), .rst(rst),
+                .a_rd_valid(s_cmp_valid && (is_row || s_cmp_channel)), .a_rd_access(is_row ? s_cmp_row : s_cmp_col),
+                .a_rd_channel(s_cmp_channel), .a_rd_split(s_cmp_split), .a_rd_step(s_cmp_step),
+                .a_rd_channels(is_row ? s_cmp_row_channels : s_cmp_col_channels),
+                .b_rd_valid(s_str_valid && s_str_buffer == NUMBER), .b_rd_ready(str_ready[i]),
+                .b_rd_access(s_str_access), .b_rd_mark(s_str_mark),
+                .m_b_valid(str_back[i]), .m_b_mark(str_mark[i]), .m_rd_data(data[i]),
+                .a_wr_valid(s_dst_valid && s_dst_buf == i), .a_wr_access(s_dst_access),
+                .a_wr_enable(s_dst_enable), .a_wr_data(s_dst_data),
+                .b_wr_valid(s_load_valid[i]), .b_wr_ready(s_load_ready[i]),
+                .b_wr_access(s_load_access), .b_wr_data(s_load_data),
+                .s_scrub(s_scrub), .s_scrub_addr(s_scrub_addr[$clog2(ACT_DEPTH)-1:0])
+            );
+        end
+        for (i = 0; i < LANES; i = i + 1) begin : g_lane
+            wire [DW-1:0] word = str_back[1] ? data[1][i*DW +: DW] : data[0][i*DW +: DW];
+            assign m_str_data[i*DW +: DW] = {word[DW-1:1], gates ? m_gate_data[i] : word[0]};
+        end
+    endgenerate
+
+    gc_shared_buffer #(
+        .GRID(GRID), .DW(1), .DEPTH(GATE_DEPTH), .ADDR_W(20), .COLS(COLS), .COLS_LOG(COLS_LOG), .MARK_W(2),
+        .ACCESS_W(ACCESS_W)
+    ) u_gates (
+        .clk(clk), .rst(rst),
+        .a_rd_valid(s_gate_rd_valid), .a_rd_access(s_gate_rd_access),
+        .a_rd_channel(1'b0), .a_rd_split(1'b0), .a_rd_step({COLS_LOG{1'b0}}), .a_rd_channels(16'd0),
+        .b_rd_valid(s_scale_valid || str_gate), .b_rd_ready(gate_ready),
+        .b_rd_access(s_scale_valid ? s_scale_access : s_str_access), .b_rd_mark({s_scale_valid, s_str_mark}),
+        .m_b_valid(gate_back), .m_b_mark({gate_back_scale, gate_mark}), .m_rd_data(m_gate_data),
+        .a_wr_valid(s_gate_wr_valid), .a_wr_access(s_gate_wr_access),
+        .a_wr_enable({LANES{1'b1}}), .a_wr_data(s_gate_wr_data),
+        .b_wr_valid(s_load_valid[2]), .b_wr_ready(s_load_ready[2]),
+        .b_wr_access(s_load_gate_access), .b_wr_data(s_load_gate),
+        .s_scrub(s_scrub), .s_scrub_addr(s_scrub_addr[$clog2(GATE_DEPTH)-1:0])
+    );
+
+    wire _unused = &{1'b0, s_scrub_addr};
+endmodule
+
+`default_nettype wire

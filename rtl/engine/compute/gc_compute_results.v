@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything behind the array: takes drained columns and the places that gc_compute_places found for them, and writes
+// activations, deltas and gates to the buffers (FP, BP, through the drain) or sums to the gradient buffer (WU). s_acc
+// belongs to the word that entered RANDOM - JOIN cycles earlier; gc_group_sum takes JOIN cycles. Gate vectors are
+// asked for here and come back GATE_READ cycles later. Fixed latency, no back-pressure. m_written pulses for each
+// s_final, which needs no word, with the instruction's signal field, in time for whoever it lets go; the loss is
+// complete 4 cycles later.
+`default_nettype none
+
+module gc_compute_results #(
+    parameter GRID      = 8,
+    parameter DW        = 16,
+    parameter ACC_W     = 48,
+    parameter ACCESS_W  = 1,   // bits of an access record: gc_engine says how many
+    parameter COLS      = 16,
+    parameter JOIN      = 1,   // latency of gc_group_sum
+    parameter RANDOM    = 12,  // cycles from a word's place to its joined sums: the latency of the random numbers
+    parameter GATE_READ = 7    // read latency of the gate buffer
+) (
+    input  wire                       clk,
+    input  wire                       rst,
+    input  wire [31:0]                cfg_seed,
+    input  wire                       s_valid,
+    input  wire                       s_final,
+    input  wire                       s_wu,
+    input  wire [15:0]                s_grad_addr,
+    input  wire [ACCESS_W-1:0]        s_dst,
+    input  wire [ACCESS_W-1:0]        s_gate,
+    input  wire [4:0]                 s_signal,
+    input  wire                       s_backward,
+    input  wire                       s_dst_buf,
+    input  wire                       s_relu,
+    input  wire                       s_pool,
+    input  wire                       s_gate_write,
+    input  wire                       s_scale,
+    input  wire [1:0]                 s_loss,
+    input  wire                       s_grad_first,
+    input  wire [1:0]                 s_rounding,
+    input  wire                       s_split,
+    input  wire [1:0]                 s_fold,
+    input  wire [5:0]                 s_shift,
+    input  wire [15:0]                s_t_pos,
+    input  wire [15:0]                s_t_neg,
+    input  wire [5:0]                 s_loss_shift,
+    input  wire [15:0]                s_n_valid,
+    input  wire [15:0]                s_rnd_tag,
+    input  wire [15:0]                s_n_base,
+    input  wire [GRID*GRID*ACC_W-1:0] s_acc,
+    // gate buffer
+    output wire                       m_gate_rd_valid,
+    output wire [ACCESS_W-1:0]        m_gate_rd_access,
+    input  wire [GRID*GRID-1:0]       s_gate_rd_data,
+    output wire                       m_gate_wr_valid,
+    output wire [ACCESS_W-1:0]        m_gate_wr_access,
+    output wire [GRID*GRID-1:0]       m_gate_wr_data,
+    // operand buffers
+    output wire                       m_dst_valid,
+    output wire                       m_dst_buf,
+    output wire [ACCESS_W-1:0]        m_dst_access,
+    output wire [GRID*GRID-1:0]       m_dst_enable,
+    output wire [GRID*GRID*DW-1:0]    m_dst_data,
+    // gradient buffer
+    output wire                       m_grad_valid,
+    output wire                       m_grad_first,
+    output wire [15:0]                m_grad_addr,
+    // tokens and status
+    output wire                       m_written,
+    output wire [4:0]                 m_written_signal,
+    input  wire                       clear_loss,
+    output wire [63:0]                sts_loss,
+    output wire [1:0]                 sts_saturated   // pulses: a vector with a saturated activation, delta
+);
+    localparam LANES   = GRID*GRID;
+    // the results are at the write ports 11 cycles after the sums, a token's first read comes 3 later
+    localparam SETTLE  = 9;
+    localparam GATE    = 3;                   // drain: cycles from its input to its gate input
+    localparam EARLY   = RANDOM + GATE - GATE_READ;
+    localparam ASK_W   = 1 + 2;                                 // fields that the gate read needs
+    localparam DRAIN_W = 5 + 1 + 4 + 2 + 2 + 6 + 2*DW + 5 + 7;  // those that the drain alone needs
+
+    // Random numbers by position.
+    wire                coord_valid;
+    wire [GRID*32-1:0]  coord_i;
+    wire [GRID*32-1:0]  coord_j;
+    wire [LANES*16-1:0] rnd;
+    reg  [15:0]         tag_q;
+    reg  [15:0]         chan_q;
+    wire [11:0]         y0, x0;
+    wire [15:0]         chan;
+    wire                stochastic = s_valid && !s_wu && (&s_rounding);
+    wire [101:0]        gate_unused;
+    gc_access_unpack #(.ACCESS_W(ACCESS_W)) u_gate (
+        .s_access(s_gate),
+        .m_y0(y0), .m_x0(x0), .m_chan(chan),
+        .m_addr(gate_unused[19:0]),
+        .m_dy(gate_unused[27:20]), .m_dx(gate_unused[35:28]),
+        .m_stride_y(gate_unused[51:36]), .m_stride_x(gate_unused[67:52]),
+        .m_fold_a(gate_unused[69:68]), .m_fold_s(gate_unused[71:70]),
+        .m_rot_y(gate_unused[74:72]), .m_rot_x(gate_unused[77:75]),
+        .m_height(gate_unused[89:78]), .m_width(gate_unused[101:90])
+    );
+
+    always @(posedge clk) begin
+        tag_q  <= s_rnd_tag;
+        chan_q <= chan;
+    end
+    gc_fold_coordinates #(.GRID(GRID)) u_coordinates (
+        .clk(clk), .rst(rst),
+        .s_valid(stochastic), .s_y0(y0), .s_x0(x0), .s_fold(s_fold), .s_image(s_n_base),
+        .m_valid(coord_valid), .m_i(coord_i), .m_j(coord_j)
+    );
+    wire random_m_valid_unused;
+    gc_position_random #(.GRID(GRID)) u_random (
+        .clk(clk), .rst(rst),
+        .s_valid(coord_valid), .s_seed(cfg_seed), .s_tag(tag_q), .s_k({16'd0, chan_q}), .s_i(coord_i), .s_j(coord_j),
+        .m_valid(random_m_valid_unused), .m_rnd(rnd)
+    );
+
+    // The place of each word, delayed to its sums; the gate is asked for so that it comes in time. Three stages:
+    // early, when the gate is asked for; raw, with the sums of the array; at, with the joined sums.
+    wire [ASK_W-1:0]   ask = {s_scale, s_loss};
+    wire [DRAIN_W-1:0] drain = {s_signal, s_backward, s_dst_buf, s_relu, s_pool, s_gate_write, s_rounding, s_fold,
+                                s_shift, s_t_pos[DW-1:0], s_t_neg[DW-1:0], s_loss_shift[4:0], s_n_valid[6:0]};
+
+    wire                early_valid, early_final, early_wu, early_grad_first, early_split;
+    wire [ASK_W-1:0]    early_ask;
+    wire [DRAIN_W-1:0]  early_drain;
+    wire [15:0]         early_grad;
+    wire [ACCESS_W-1:0] early_dst, early_gate;
+    gc_delay_line #(.W(2), .CYCLES(EARLY)) u_early_valid (
+        .clk(clk), .clear(rst), .s_data({s_final, s_valid}), .m_data({early_final, early_valid})
+    );
+    gc_delay_line #(.W(2*ACCESS_W+16+DRAIN_W+ASK_W+3), .CYCLES(EARLY)) u_early (
+        .clk(clk), .clear(1'b0),
+        .s_data({s_dst, s_gate, s_grad_addr, drain, ask, s_grad_first, s_split, s_wu}),
+        .m_data({early_dst, early_gate, early_grad, early_drain, early_ask, early_grad_first, early_split, early_wu})
+    );
+    assign m_gate_rd_valid  = early_valid && !early_wu && |early_ask;
+    assign m_gate_rd_access = early_gate;
+
+    // Sums to gradients.
+    wire                raw_valid, raw_final, raw_wu, raw_split;
+    wire [ASK_W-1:0]    raw_ask;
+    wire [DRAIN_W-1:0]  raw_drain;
+    wire [ACCESS_W-1:0] raw_dst, raw_gate;
+    gc_delay_line #(.W(2), .CYCLES(RANDOM-EARLY-JOIN)) u_raw_valid (
+        .clk(clk), .clear(rst), .s_data({early_final, early_valid}), .m_data({raw_final, raw_valid})
+    );
+    gc_delay_line #(.W(2*ACCESS_W+16+DRAIN_W+ASK_W+3), .CYCLES(RANDOM-EARLY-JOIN)) u_raw (
+        .clk(clk), .clear(1'b0),
+        .s_data({early_dst, early_gate, early_grad, early_drain, early_ask, early_grad_first, early_split, early_wu}),
+        .m_data({raw_dst, raw_gate, m_grad_addr, raw_drain, raw_ask, m_grad_first, raw_split, raw_wu})
+    );
+    assign m_grad_valid = raw_valid && raw_wu;
+
+    // Sums to activations and deltas.
+    wire                at_valid, at_final, at_wu;
+    wire [ASK_W-1:0]    at_ask;
+    wire [DRAIN_W-1:0]  at_drain;
+    wire [ACCESS_W-1:0] at_dst, at_gate;
+    gc_delay_line #(.W(2), .CYCLES(JOIN)) u_at_valid (
+        .clk(clk), .clear(rst), .s_data({raw_final, raw_valid}), .m_data({at_final, at_valid})
+    );
+    gc_delay_line #(.W(2*ACCESS_W+DRAIN_W+ASK_W+1), .CYCLES(JOIN)) u_at (
+        .clk(clk), .clear(1'b0),
+        .s_data({raw_dst, raw_gate, raw_drain, raw_ask, raw_wu}),
+        .m_data({at_dst, at_gate, at_drain, at_ask, at_wu})
+    );
+    wire [4:0]    signal, loss_shift;
+    wire          backward, dst_buf, relu, pool, gate_write, scale;
+    wire [1:0]    rounding, fold, loss;
+    wire [5:0]    shift;
+    wire [DW-1:0] t_pos, t_neg;
+    wire [6:0]    n_valid;
+    assign {scale, loss} = at_ask;
+    assign {signal, backward, dst_buf, relu, pool, gate_write, rounding, fold,
+            shift, t_pos, t_neg, loss_shift, n_valid} = at_drain;
+
+    wire [11:0] at_y0, at_x0, at_height, at_width;
+    wire [93:0] at_unused;
+    gc_access_unpack #(.ACCESS_W(ACCESS_W)) u_at_gate (
+        .s_access(at_gate),
+        .m_y0(at_y0), .m_x0(at_x0), .m_height(at_height), .m_width(at_width),
+        .m_addr(at_unused[19:0]),
+        .m_dy(at_unused[27:20]), .m_dx(at_unused[35:28]),
+        .m_chan(at_unused[51:36]),
+        .m_stride_y(at_unused[67:52]), .m_stride_x(at_unused[83:68]),
+        .m_fold_a(at_unused[85:84]), .m_fold_s(at_unused[87:86]),
+        .m_rot_y(at_unused[90:88]), .m_rot_x(at_unused[93:91])
+    );
+    wire [LANES-1:0]       in_map;
+    wire [LANES-1:0]       image;
+    wire [LANES*ACC_W-1:0] acc;
+    wire                   out_valid;
+    wire                   out_gate_write;
+    gc_group_sum #(.LANES(LANES), .COLS(COLS), .ACC_W(ACC_W)) u_join (
+        .clk(clk), .s_split(raw_split), .s_acc(s_acc), .m_acc(acc)
+    );
+    gc_lane_mask #(.GRID(GRID)) u_mask (
+        .s_fold(fold), .s_images(n_valid),
+        .s_y0(at_y0), .s_x0(at_x0), .s_height(at_height), .s_width(at_width),
+        .m_inside(in_map), .m_image(image)
+    );
+
+    gc_drain #(.GRID(GRID), .DW(DW), .ACC_W(ACC_W), .GATE_LATENCY(GATE), .USER_W(2*ACCESS_W + 2)) u_drain (
+        .clk(clk), .rst(rst),
+        .s_valid(at_valid && !at_wu), .s_acc(acc), .s_shift(shift), .s_mode(rounding), .s_rnd(rnd),
+        .s_delta(backward), .s_relu(relu), .s_pool(pool), .s_fold(fold), .s_scale(scale),
+        .s_loss(loss), .s_t_pos(t_pos), .s_t_neg(t_neg), .s_loss_shift(loss_shift),
+        .s_img_enable(image), .s_lane_valid(in_map), .s_gate(s_gate_rd_data),
+        .s_user({gate_write, dst_buf, at_gate, at_dst}),
+        .m_user({out_gate_write, m_dst_buf, m_gate_wr_access, m_dst_access}),
+        .m_valid(out_valid), .m_data(m_dst_data), .m_enable(m_dst_enable), .m_gate(m_gate_wr_data),
+        .cfg_loss_clear(clear_loss), .sts_loss(sts_loss), .sts_saturated(sts_saturated)
+    );
+    assign m_dst_valid     = out_valid;
+    assign m_gate_wr_valid = out_valid && out_gate_write;
+
+    // Whoever waits for the token finds the last word written, in the operand buffers and in the gradient buffer.
+    gc_delay_line #(.W(1), .CYCLES(SETTLE)) u_settled (
+        .clk(clk), .clear(rst), .s_data(at_final), .m_data(m_written)
+    );
+    gc_delay_line #(.W(5), .CYCLES(SETTLE)) u_signal (
+        .clk(clk), .clear(1'b0), .s_data(signal), .m_data(m_written_signal)
+    );
+
+    wire _unused = &{1'b0, gate_unused, random_m_valid_unused, at_unused, s_t_pos, s_t_neg, s_loss_shift, s_n_valid};
+endmodule
+
+`default_nettype wire

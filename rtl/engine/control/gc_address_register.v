@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// A byte address that is written as two 32-bit words, of each the bytes whose strobe is set. Bits below LOW do not
+// exist. The value comes in the next cycle; a reset makes it zero.
+`default_nettype none
+
+module gc_address_register #(
+    parameter ADDR_W = 48,     // 32..64; with 32 there is no high word
+    parameter LOW    = 0
+) (
+    input  wire                clk,
+    input  wire                rst,
+    input  wire [1:0]          s_write,    // low word, high word
+    input  wire [3:0]          s_strb,
+    input  wire [31:0]         s_wdata,
+    output reg  [ADDR_W-1:LOW] m_addr
+);
+    genvar i;
+    generate
+        for (i = LOW; i < ADDR_W; i = i + 1) begin : g_bit
+            always @(posedge clk) begin
+                if (s_write[i/32] && s_strb[(i/8)%4]) m_addr[i] <= s_wdata[i%32];
+                if (rst) m_addr[i] <= 1'b0;
+            end
+        end
+    endgenerate
+
+    wire _unused = &{1'b0, s_write, s_strb, s_wdata};    // the high word with 32 bits, bits below LOW
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether an instruction has a set bit without a name, if it is one of this opcode. The names are those of gradcore.isa
+// (doc/instructions.md). Combinational.
+`default_nettype none
+
+module gc_decode_spare (
+    input  wire [1023:0] s_instruction,
+    output wire          m_end,
+    output wire          m_load,
+    output wire          m_loadw,
+    output wire          m_compute,
+    output wire          m_store,
+    output wire          m_update
+);
+    assign m_end = |{
+        s_instruction[16*0+15], s_instruction[16*1 +: 5], s_instruction[16*2 +: 16*62]
+    };
+    assign m_load = |{
+        s_instruction[16*0+15], s_instruction[16*1 +: 5], s_instruction[16*2+10], s_instruction[16*2+13 +: 3],
+        s_instruction[16*24 +: 16], s_instruction[16*28+4 +: 12], s_instruction[16*29 +: 16*35]
+    };
+    assign m_loadw = |{
+        s_instruction[16*0+15], s_instruction[16*1 +: 5], s_instruction[16*2 +: 8],
+        s_instruction[16*2+10 +: 6], s_instruction[16*16 +: 16*2], s_instruction[16*19 +: 16*6],
+        s_instruction[16*27 +: 16*37]
+    };
+    assign m_compute = |{
+        s_instruction[16*0+15], s_instruction[16*2+15], s_instruction[16*4+14 +: 2],
+        s_instruction[16*5+12 +: 4], s_instruction[16*21 +: 16], s_instruction[16*39+4 +: 12],
+        s_instruction[16*49+6 +: 10], s_instruction[16*56+4 +: 12], s_instruction[16*59 +: 16*5]
+    };
+    assign m_store = |{
+        s_instruction[16*0+15], s_instruction[16*1 +: 5], s_instruction[16*2+2 +: 2],
+        s_instruction[16*2+6 +: 2], s_instruction[16*2+11], s_instruction[16*2+13 +: 3],
+        s_instruction[16*22+12 +: 4], s_instruction[16*23+12 +: 4], s_instruction[16*24+7 +: 9],
+        s_instruction[16*28+4 +: 12], s_instruction[16*29 +: 16*35]
+    };
+    assign m_update = |{
+        s_instruction[16*0+15], s_instruction[16*1 +: 5], s_instruction[16*2+4 +: 4],
+        s_instruction[16*2+10 +: 6], s_instruction[16*13 +: 16], s_instruction[16*16 +: 16*2],
+        s_instruction[16*19+15], s_instruction[16*20+15], s_instruction[16*21+15],
+        s_instruction[16*27 +: 16*37]
+    };
+
+    wire _unused = &{1'b0, s_instruction};
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Says whether an instruction has a field that no program may have: a count of zero, an address that is no multiple of
+// the beat, a choice that does not exist, a set bit that has no name (doc/instructions.md, "Refused instructions").
+// Combinational. Equal to gradcore.isa.problem and, for the unnamed bits, gradcore.isa.decode. Unknown opcodes are
+// gc_dispatch's business.
+`default_nettype none
+
+module gc_instruction_check #(
+    parameter GRID  = 8,
+    parameter COLS  = 16,
+    parameter MEM_W = 512,
+    parameter WGT_DEPTH = 8192
+) (
+    input  wire [1023:0] s_instruction,
+    output wire          m_bad
+);
+    localparam [3:0]  END        = 4'd0;
+    localparam [3:0]  LOAD       = 4'd1;
+    localparam [3:0]  LOADW      = 4'd2;
+    localparam [3:0]  COMPUTE    = 4'd3;
+    localparam [3:0]  STORE      = 4'd4;
+    localparam [3:0]  UPDATE     = 4'd5;
+    localparam [1:0]  WU         = 2'd2;     // a mode
+    localparam        BEAT       = $clog2(MEM_W/8);
+    localparam        SMALL      = GRID == 4;    // fold 3 is beyond the grid
+    localparam [15:0] ALL        = COLS[15:0];
+    localparam        SPLIT      = COLS < GRID*GRID && WGT_DEPTH >= GRID*GRID;
+
+    // Fields. STORE's vectors stand for those of LOAD, LOADW's rows for those of UPDATE: their places are the same.
+    wire [3:0]  opcode;
+    wire [26:0] common_unused;
+    gc_decode_common u_common (
+        .s_instruction(s_instruction), .m_opcode(opcode),
+        .m_wait(common_unused[5:0]), .m_signal(common_unused[10:6]),
+        .m_signal_read(common_unused[15:11]), .m_tag(common_unused[26:16])
+    );
+    wire [47:0] addr, momentum_addr;
+    wire [31:0] run_beats, n_words, stride1, stride2;
+    wire [15:0] n1, n2;
+    wire [1:0]  base_sel_unused;
+    gc_decode_dram u_dram (
+        .s_instruction(s_instruction),
+        .m_base_sel(base_sel_unused), .m_addr(addr),
+        .m_run_beats(run_beats), .m_n_words(n_words),
+        .m_n1(n1), .m_stride1(stride1),
+        .m_n2(n2), .m_stride2(stride2)
+    );
+    wire [1:0]  buffer, vector_fold;
+    wire [15:0] n_b, n_y, n_x, n_c;
+    wire [11:0] height, width;
+    wire [6:0]  n_valid;
+    wire        bits;
+    wire [84:0] store_unused;
+    gc_decode_store u_vectors (
+        .s_instruction(s_instruction),
+        .m_buffer(buffer), .m_packed(bits), .m_fold(vector_fold),
+        .m_n_b(n_b), .m_n_y(n_y), .m_n_x(n_x), .m_n_c(n_c),
+        .m_height(height), .m_width(width), .m_n_valid(n_valid),
+        .m_base(store_unused[15:0]), .m_stride_b(store_unused[31:16]), .m_stride_y(store_unused[47:32]),
+        .m_stride_x(store_unused[63:48]), .m_urgent(store_unused[64]), .m_gate_base(store_unused[84:65])
+    );
+    wire         derive, upsample, scale_load;
+    wire [186:0] load_unused;
+    gc_decode_load u_load (
+        .s_instruction(s_instruction),
+        .m_derive(derive), .m_upsample(upsample), .m_scale(scale_load),
+        .m_buffer(load_unused[1:0]), .m_packed(load_unused[2]), .m_fold(load_unused[4:3]),
+        .m_pool_bit(load_unused[6:5]), .m_n_b(load_unused[22:7]), .m_n_y(load_unused[38:23]),
+        .m_n_x(load_unused[54:39]), .m_n_c(load_unused[70:55]), .m_base(load_unused[86:71]),
+        .m_stride_b(load_unused[102:87]), .m_stride_y(load_unused[118:103]), .m_stride_x(load_unused[134:119]),
+        .m_stride_qy(load_unused[150:135]), .m_stride_qx(load_unused[166:151]), .m_gate_base(load_unused[186:167])
+    );
+    wire [15:0] n_outer, n_inner, base_unused;
+    gc_decode_loadw u_rows (
+        .s_instruction(s_instruction),
+        .m_n_outer(n_outer), .m_n_inner(n_inner),
+        .m_base(base_unused)
+    );
+    wire         momentum, resident;
+    wire [15:0]  wgt_inner;
+    wire [272:0] update_unused;
+    gc_decode_update u_update (
+        .s_instruction(s_instruction),
+        .m_momentum(momentum), .m_momentum_addr(momentum_addr),
+        .m_resident(resident), .m_wgt_inner(wgt_inner),
+        .m_rounding(update_unused[1:0]), .m_base_sel(update_unused[3:2]), .m_addr(update_unused[51:4]),
+        .m_run_beats(update_unused[83:52]), .m_n_words(update_unused[115:84]),
+        .m_n_outer(update_unused[131:116]), .m_n_inner(update_unused[147:132]), .m_base(update_unused[163:148]),
+        .m_wgt_base(update_unused[179:164]),
+        .m_shift_g(update_unused[185:180]), .m_shift_v(update_unused[190:186]), .m_shift_w(update_unused[194:191]),
+        .m_lr_m(update_unused[209:195]), .m_beta_m(update_unused[224:210]),
+        .m_rnd_tag(update_unused[240:225]), .m_key(update_unused[272:241])
+    );
+    wire [1:0]  mode, loss, fold, row_fold, col_fold, dst_fold, gate_fold;
+    wire        split, keep_in, keep_out;
+    wire [15:0] n_g, n_rg, n_by, n_bx, n_ky, n_kx, n_red, n_last;
+    wire [47:0] compute_unused;
+    gc_decode_compute u_compute (
+        .s_instruction(s_instruction),
+        .m_mode(mode), .m_loss(loss), .m_split(split), .m_keep_in(keep_in), .m_keep_out(keep_out),
+        .m_fold(fold), .m_row_fold(row_fold), .m_col_fold(col_fold), .m_dst_fold(dst_fold), .m_gate_fold(gate_fold),
+        .m_n_g(n_g), .m_n_rg(n_rg), .m_n_by(n_by), .m_n_bx(n_bx),
+        .m_n_ky(n_ky), .m_n_kx(n_kx), .m_n_c(n_red), .m_n_last(n_last),
+        .m_row_buf(compute_unused[0]), .m_dst_buf(compute_unused[1]), .m_bias(compute_unused[2]),
+        .m_relu(compute_unused[3]), .m_pool(compute_unused[4]), .m_gate_write(compute_unused[5]),
+        .m_scale(compute_unused[6]), .m_grad_first(compute_unused[7]),
+        .m_rounding(compute_unused[9:8]), .m_shift(compute_unused[15:10]),
+        .m_by0(compute_unused[31:16]), .m_bx0(compute_unused[47:32])
+    );
+    wire spare_end, spare_load, spare_loadw, spare_compute, spare_store, spare_update;
+    gc_decode_spare u_spare (
+        .s_instruction(s_instruction),
+        .m_end(spare_end), .m_load(spare_load), .m_loadw(spare_loadw),
+        .m_compute(spare_compute), .m_store(spare_store), .m_update(spare_update)
+    );
+
+    wire strided  = opcode == LOAD || opcode == LOADW || opcode == STORE;
+    wire transfer = strided || opcode == UPDATE;
+    wire vectors  = opcode == LOAD || opcode == STORE;
+    wire rows     = opcode == LOADW || opcode == UPDATE;
+    wire compute  = opcode == COMPUTE;
+    wire wu       = mode == WU;
+
+    wire bad_transfer = |addr[BEAT-1:0] || ~(|run_beats) || ~(|n_words);
+    wire bad_strides  = ~(|n1) || ~(|n2) || |stride1[BEAT-1:0] || |stride2[BEAT-1:0];
+    wire bad_update   = (momentum && |momentum_addr[BEAT-1:0]) || (resident && ~(|wgt_inner));
+    wire bad_vectors  = ~(|n_b) || ~(|n_y) || ~(|n_x) || ~(|n_c) || (SMALL && &vector_fold);
+    wire bad_map      = ~(|height) || ~(|width) || ~(|n_valid);
+    wire bad_buffer   = &buffer || (bits && !buffer[1]) || (opcode == STORE && buffer[1] && !bits);
+    wire bad_derive   = derive && (buffer[1] || upsample || scale_load);
+    wire bad_rows     = ~(|n_outer) || ~(|n_inner);
+    wire bad_choices  = &mode || &loss || ~(|n_last) || n_last > ALL;
+    wire bad_split    = split && (|mode || !SPLIT);
+    wire one_pass     = ~(|n_g[15:1]) && ~(|n_by[15:1]) && ~(|n_bx[15:1]);
+    wire bad_keep     = (keep_in || keep_out) && (wu || !one_pass);
+    wire bad_folds    = SMALL && (&fold || &row_fold || &col_fold || &dst_fold || &gate_fold);
+    wire bad_counts   = ~(|n_g) || ~(|n_by) || ~(|n_bx) || ~(|n_ky) || ~(|n_kx) || (wu ? ~(|n_rg) : ~(|n_red));
+    wire bad_spare    = (opcode == END && spare_end) || (compute && spare_compute) || (opcode == UPDATE && spare_update)
+                     || (opcode == LOAD && spare_load) || (opcode == LOADW && spare_loadw)
+                     || (opcode == STORE && spare_store);
+
+    assign m_bad = bad_spare || (transfer && bad_transfer) || (strided && bad_strides)
+                || (opcode == UPDATE && bad_update) || (opcode == STORE && bad_map) || (opcode == LOAD && bad_derive)
+                || (vectors && (bad_vectors || bad_buffer)) || (rows && bad_rows)
+                || (compute && (bad_choices || bad_split || bad_keep || bad_folds || bad_counts));
+
+    wire _unused = &{1'b0, common_unused, base_sel_unused, store_unused, load_unused, base_unused, update_unused,
+                     compute_unused, addr, stride1, stride2, momentum_addr};
+endmodule
+
+`default_nettype wire

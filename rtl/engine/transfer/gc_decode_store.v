@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The buffer side of a STORE. Names and places are those of gradcore.isa (doc/instructions.md). Wires only.
+`default_nettype none
+
+module gc_decode_store (
+    input  wire [1023:0] s_instruction,
+    output wire [1:0]    m_buffer,
+    output wire [1:0]    m_fold,
+    output wire [15:0]   m_n_b,
+    output wire [15:0]   m_n_y,
+    output wire [15:0]   m_n_x,
+    output wire [15:0]   m_n_c,
+    output wire [15:0]   m_base,
+    output wire [15:0]   m_stride_b,
+    output wire [15:0]   m_stride_y,
+    output wire [15:0]   m_stride_x,
+    output wire [19:0]   m_gate_base,
+    output wire          m_packed,
+    output wire          m_urgent,
+    output wire [11:0]   m_height,
+    output wire [11:0]   m_width,
+    output wire [6:0]    m_n_valid
+);
+    assign m_buffer    = s_instruction[16*2 +: 2];
+    assign m_fold      = s_instruction[16*2+4 +: 2];
+    assign m_n_b       = s_instruction[16*14 +: 16];
+    assign m_n_y       = s_instruction[16*15 +: 16];
+    assign m_n_x       = s_instruction[16*16 +: 16];
+    assign m_n_c       = s_instruction[16*17 +: 16];
+    assign m_base      = s_instruction[16*18 +: 16];
+    assign m_stride_b  = s_instruction[16*19 +: 16];
+    assign m_stride_y  = s_instruction[16*20 +: 16];
+    assign m_stride_x  = s_instruction[16*21 +: 16];
+    assign m_gate_base = s_instruction[16*27 +: 20];
+    assign m_packed    = s_instruction[16*2+12];
+    assign m_urgent    = s_instruction[16*2+10];
+    assign m_height    = s_instruction[16*22 +: 12];
+    assign m_width     = s_instruction[16*23 +: 12];
+    assign m_n_valid   = s_instruction[16*24 +: 7];
+
+    wire _unused = &{1'b0, s_instruction};
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Begins a DRAM transfer: adds the selected base to the address, offers the descriptor until it is taken, and counts
+// the words: m_open while there are words to come, m_last for the last one. The descriptor is offered from the second
+// cycle after `start`.
+`default_nettype none
+
+module gc_transfer_start #(
+    parameter ADDR_W = 48
+) (
+    input  wire                clk,
+    input  wire                rst,
+    input  wire                start,
+    input  wire [47:0]         cfg_addr,
+    input  wire [4*ADDR_W-1:0] cfg_base,
+    input  wire [1:0]          cfg_base_sel,
+    input  wire [31:0]         cfg_words,
+    output reg                 m_valid,
+    input  wire                m_ready,
+    output reg  [ADDR_W-1:0]   m_addr,
+    input  wire                s_word,     // a word has passed
+    output wire                m_open,
+    output wire                m_last
+);
+    reg [31:0] left_q;
+
+    assign m_open = |left_q;
+    assign m_last = left_q == 32'd1;
+
+    always @(posedge clk) begin
+        if (start) m_addr <= cfg_addr[ADDR_W-1:0] + cfg_base[cfg_base_sel*ADDR_W +: ADDR_W];
+        if (start)        m_valid <= 1'b1;
+        else if (m_ready) m_valid <= 1'b0;
+        if (start)       left_q <= cfg_words;
+        else if (s_word) left_q <= left_q - 32'd1;
+        if (rst) begin
+            m_valid <= 1'b0;
+            left_q  <= 32'd0;
+        end
+    end
+
+    generate
+        if (ADDR_W < 48) begin : g_narrow
+            wire _unused = &{1'b0, cfg_addr[47:ADDR_W]};
+        end
+    endgenerate
+endmodule
+
+`default_nettype wire

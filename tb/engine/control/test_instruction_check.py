@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random instructions, most of them almost right: the RTL refuses exactly those that gradcore.isa.instruction.decode or
+problem refuses."""
+
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import Timer
+
+from gradcore.isa.config import EngineConfig
+from gradcore.isa.instruction import BYTES, FIELDS, Instruction, Opcode, decode, encode, problem
+from tb.support.runner import parameter, run
+
+RARE = ("keep_in", "keep_out", "derive", "packed")  # fields that few instructions may have
+SEEN = {(opcode, bad) for opcode in Opcode for bad in (False, True)} - {(Opcode.END, True)}
+
+
+def almost_right(config) -> Instruction:
+    """Small counts and aligned addresses, then up to two fields at an edge or anywhere in their range."""
+    instr = Instruction(random.choice(list(Opcode)))
+    for name, place in FIELDS[instr.opcode].items():
+        low, high = place.range
+        if name.startswith("n") or name == "run_beats":
+            instr[name] = random.randint(1, min(4, high))
+        elif name.startswith("stride") or name.endswith("addr"):
+            instr[name] = config.mem_bytes * random.randrange(4)
+        elif name == "split":
+            instr[name] = int(config.split and instr["mode"] == 0 and random.getrandbits(1))
+        elif "fold" in name or name in ("mode", "loss", "buffer"):
+            instr[name] = random.randint(0, 1)
+        elif name in ("keep_in", "keep_out", "derive", "packed"):
+            instr[name] = 0
+        elif name != "opcode":
+            instr[name] = random.randint(low, high)
+    choose(instr)
+    for name in random.sample(sorted(set(FIELDS[instr.opcode]) - {"opcode"}), random.choice([0, 0, 1, 2])):
+        low, high = FIELDS[instr.opcode][name].range
+        edges = [
+            0,
+            1,
+            2,
+            3,
+            config.cols,
+            config.cols + 1,
+            config.mem_bytes // 2,
+            config.mem_bytes,
+            1 << FIELDS[instr.opcode][name].bits - 1,
+        ]
+        instr[name] = random.choice([max(low, min(high, edge)) for edge in edges] + [random.randint(low, high)])
+    return instr
+
+
+def choose(instr):
+    """Half of them with what only some instructions may have."""
+    if random.getrandbits(1):
+        return
+    if instr.opcode == Opcode.COMPUTE:
+        instr["keep_in"], instr["keep_out"] = random.choice([(0, 1), (1, 0), (1, 1)])
+        for name in ("n_g", "n_by", "n_bx"):
+            instr[name] = 1
+    elif instr.opcode in (Opcode.LOAD, Opcode.STORE) and random.getrandbits(1):
+        instr["buffer"] = 2
+        instr["packed"] = 1 if instr.opcode == Opcode.STORE else random.getrandbits(1)
+    elif instr.opcode == Opcode.LOAD:
+        instr["derive"], instr["upsample"], instr["scale"] = 1, 0, 0
+
+
+@cocotb.test()
+async def refuses_what_the_model_refuses(dut):
+    config = EngineConfig(
+        grid=parameter("GRID"),
+        cols=parameter("COLS"),
+        mem_bytes=parameter("MEM_W") // 8,
+        wgt_depth=parameter("WGT_DEPTH"),
+    )
+    seen = set()
+    for _ in range(5000):
+        instr = almost_right(config)
+        dut.s_instruction.value = int.from_bytes(encode(instr), "little")
+        await Timer(1, "ns")
+        bad = bool(problem(instr, config))
+        assert bool(dut.m_bad.value) == bad, f"{instr}: {problem(instr, config)}"
+        seen.add((instr.opcode, bad))
+        seen |= {(name, bad) for name in RARE if instr.fields.get(name)}
+    assert seen == SEEN | {(name, bad) for name in RARE for bad in (False, True)}
+
+
+@cocotb.test()
+async def refuses_what_the_model_refuses_of_zeros(dut):
+    config = EngineConfig(
+        grid=parameter("GRID"),
+        cols=parameter("COLS"),
+        mem_bytes=parameter("MEM_W") // 8,
+        wgt_depth=parameter("WGT_DEPTH"),
+    )
+    for opcode in Opcode:
+        good = next(
+            instr
+            for instr in iter(lambda: almost_right(config), None)
+            if instr.opcode == opcode and not problem(instr, config)
+        )
+        for name in FIELDS[opcode]:
+            instr = Instruction(opcode, good.fields | ({name: 0} if name != "opcode" else {}))
+            dut.s_instruction.value = int.from_bytes(encode(instr), "little")
+            await Timer(1, "ns")
+            assert bool(dut.m_bad.value) == bool(problem(instr, config)), f"{opcode.name} {name}"
+
+
+@cocotb.test()
+async def refuses_every_bit_without_a_name(dut):
+    config = EngineConfig(
+        grid=parameter("GRID"),
+        cols=parameter("COLS"),
+        mem_bytes=parameter("MEM_W") // 8,
+        wgt_depth=parameter("WGT_DEPTH"),
+    )
+    for opcode in Opcode:
+        good = encode(
+            next(
+                instr
+                for instr in iter(lambda: almost_right(config), None)
+                if instr.opcode == opcode and not problem(instr, config)
+            )
+        )
+        for bit in range(4, 8 * BYTES):
+            word = (int.from_bytes(good, "little") | 1 << bit).to_bytes(BYTES, "little")
+            try:
+                bad = bool(problem(decode(word), config))
+            except ValueError:
+                bad = True
+            dut.s_instruction.value = int.from_bytes(word, "little")
+            await Timer(1, "ns")
+            assert bool(dut.m_bad.value) == bad, f"{opcode.name} bit {bit}"
+
+
+@pytest.mark.parametrize(
+    "grid, cols, mem_w, wgt_depth", [(8, 16, 512, 64), (8, 64, 128, 8192), (8, 8, 128, 32), (4, 4, 64, 16)]
+)
+def test_instruction_check(grid, cols, mem_w, wgt_depth):
+    run("engine", "gc_instruction_check", {"GRID": grid, "COLS": cols, "MEM_W": mem_w, "WGT_DEPTH": wgt_depth})
