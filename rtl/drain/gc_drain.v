@@ -94,14 +94,16 @@ module gc_drain #(
         .m_over  (rounded_over)
     );
 
-    gc_drain_delay #(.N(WAIT), .W(LANES*(DW+1))) u_wait (
+    gc_delay_line #(.W(LANES*(DW+1)), .CYCLES(WAIT), .CLEAR(0)) u_wait (
         .clk    (clk),
+        .clear  (1'b0),
         .s_data ({rounded_over, rounded}),
         .m_data ({here_over, here})
     );
 
-    gc_drain_delay #(.N(GATE_LATENCY), .W(LOSS_CFG_W)) u_loss_cfg (
+    gc_delay_line #(.W(LOSS_CFG_W), .CYCLES(GATE_LATENCY), .CLEAR(0)) u_loss_cfg (
         .clk    (clk),
+        .clear  (1'b0),
         .s_data ({s_delta, s_scale, s_loss, s_t_pos, s_t_neg, s_loss_shift, s_img_enable & s_lane_valid}),
         .m_data ({gradient, scale, kind, t_pos, t_neg, loss_shift, enable})
     );
@@ -153,8 +155,9 @@ module gc_drain #(
         end
     endgenerate
 
-    gc_drain_delay #(.N(LOSS_LATENCY), .W(2)) u_first (
+    gc_delay_line #(.W(2), .CYCLES(LOSS_LATENCY), .CLEAR(0)) u_first (
         .clk    (clk),
+        .clear  (1'b0),
         .s_data (kind_q & {2{|over_q}}),
         .m_data (first)
     );
@@ -175,8 +178,9 @@ module gc_drain #(
     wire [1:0]       fold;
     wire [LANES-1:0] in_map;
 
-    gc_drain_delay #(.N(GATE_LATENCY + LOSS_LATENCY), .W(4 + LANES)) u_relu_cfg (
+    gc_delay_line #(.W(4 + LANES), .CYCLES(GATE_LATENCY + LOSS_LATENCY), .CLEAR(0)) u_relu_cfg (
         .clk    (clk),
+        .clear  (1'b0),
         .s_data ({s_relu, s_pool, s_fold, s_lane_valid}),
         .m_data ({relu, pool, fold, in_map})
     );
@@ -229,8 +233,9 @@ module gc_drain #(
         .m_gate   (m_gate)
     );
 
-    gc_drain_delay #(.N(GATE_LATENCY + LOSS_LATENCY + RELU_LATENCY + POOL_LATENCY), .W(USER_W)) u_user (
+    gc_delay_line #(.W(USER_W), .CYCLES(GATE_LATENCY + LOSS_LATENCY + RELU_LATENCY + POOL_LATENCY), .CLEAR(0)) u_user (
         .clk    (clk),
+        .clear  (1'b0),
         .s_data (s_user),
         .m_data (m_user)
     );

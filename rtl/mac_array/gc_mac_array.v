@@ -81,11 +81,8 @@ module gc_mac_array #(
                 assign row   = g_column[j-1].next_row;
             end
 
-            gc_operand_delay #(
-                .W    (GROUPS*DW),
-                .DELAY(j)
-            ) u_delay (
-                .clk   (clk),
+            gc_delay_line #(.W(GROUPS*DW), .CYCLES(j), .CLEAR(0)) u_delay (
+                .clk(clk), .clear(1'b0),
                 .s_data(operand),
                 .m_data(col)
             );
@@ -125,11 +122,8 @@ module gc_mac_array #(
 
             // The sum column joins the last level of the tree, so its sums are due that many cycles later. A step that
             // outlives a reset here only changes a sum that the next s_first clears.
-            gc_operand_delay #(
-                .W    (LANES*DW + 2),
-                .DELAY(LEVELS - 1)
-            ) u_delay (
-                .clk   (clk),
+            gc_delay_line #(.W(LANES*DW + 2), .CYCLES(LEVELS - 1), .CLEAR(0)) u_delay (
+                .clk(clk), .clear(1'b0),
                 .s_data({end_valid, end_first, end_row}),
                 .m_data({valid, first, row})
             );

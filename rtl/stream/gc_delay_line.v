@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Delays a word by CYCLES clock cycles (0: a wire). Free running, no reset: a line of valid bits is emptied in one
-// cycle by `clear`, one of data ties it low.
+// cycle by `clear`. A line of data has CLEAR 0 and looks at no `clear`, so that synthesis can use shift-register
+// cells.
 `default_nettype none
 
 module gc_delay_line #(
     parameter W      = 1,
-    parameter CYCLES = 1
+    parameter CYCLES = 1,
+    parameter CLEAR  = 1     // 0 or 1
 ) (
     input  wire         clk,
     input  wire         clear,
@@ -28,7 +30,7 @@ module gc_delay_line #(
             assign stage[0] = s_data;
             for (i = 0; i < CYCLES; i = i + 1) begin : g_stage
                 reg [W-1:0] word_q;
-                always @(posedge clk) word_q <= clear ? {W{1'b0}} : stage[i];
+                always @(posedge clk) word_q <= (CLEAR != 0 && clear) ? {W{1'b0}} : stage[i];
                 assign stage[i+1] = word_q;
             end
             assign m_data = stage[CYCLES];

@@ -127,10 +127,8 @@ def test_example_runs_outside_the_repository(tmp_path, project):
     assert done.returncode == 0 and "%Warning" not in done.stdout, done.stdout[-3000:]
     (listing,) = project.rglob("sim/*.eda.yml")
     used = {Path(f["name"]).name for f in yaml.safe_load(listing.read_text())["files"]}
-    assert used == {f.name for f in (ROOT / "rtl" / "mac_array").glob("*.v")} | {
-        "gc_outer_product.v",
-        "gc_outer_product_tb.v",
-    }
+    cores = [f for core in ("mac_array", "stream", "ram") for f in (ROOT / "rtl" / core).glob("*.v")]
+    assert used == {f.name for f in cores} | {"gc_outer_product.v", "gc_outer_product_tb.v"}
 
 
 def test_example_goes_red_with_a_broken_core(tmp_path, project):

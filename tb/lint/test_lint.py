@@ -206,6 +206,14 @@ def test_every_module_has_the_prefix_and_a_file_of_its_name():
     assert not wrong
 
 
+def test_no_line_is_longer_than_120_characters():
+    """No module of a core is longer than 300 lines, and half of them not longer than 120."""
+    files = [f for f in ROOT.rglob("*.v") if f.relative_to(ROOT).parts[0] != "build"]
+    assert not [str(f) for f in files if max(map(len, f.read_text().splitlines())) > 120]
+    lengths = sorted(len(f.read_text().splitlines()) for f in (ROOT / "rtl").rglob("*.v") if f.parent.name != "sim")
+    assert lengths[-1] <= 300 and lengths[len(lengths) // 2] <= 120
+
+
 def test_every_core_has_a_lint_target():
     for core in core_names():
         text = (ROOT / "rtl" / core / f"{core}.core").read_text()

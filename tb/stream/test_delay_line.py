@@ -11,9 +11,9 @@ from tb.support.runner import expect_elaboration_error, parameter, run
 
 @cocotb.test()
 async def delays_every_word_and_empties_at_once(dut):
-    length, width = parameter("CYCLES"), parameter("W")
+    length, width, clears = parameter("CYCLES"), parameter("W"), parameter("CLEAR")
     await start(dut, clear=1, s_data=0)
-    await cycles(dut, 1)
+    await cycles(dut, max(length, 1))
     line = [0] * length
     for _ in range(300):
         word, clear = random.getrandbits(width), random.random() < 0.1
@@ -21,12 +21,13 @@ async def delays_every_word_and_empties_at_once(dut):
         await ReadOnly()
         assert int(dut.m_data.value) == (line[-1] if length else word)
         await cycles(dut, 1)
-        line = [0] * length if clear else [word, *line][:length]
+        line = [0] * length if clear and clears else [word, *line][:length]
 
 
+@pytest.mark.parametrize("clear", [0, 1])
 @pytest.mark.parametrize("width, length", [(1, 0), (1, 1), (17, 5), (128, 2)])
-def test_delay_line(width, length):
-    run("stream", "gc_delay_line", {"W": width, "CYCLES": length})
+def test_delay_line(width, length, clear):
+    run("stream", "gc_delay_line", {"W": width, "CYCLES": length, "CLEAR": clear})
 
 
 @pytest.mark.parametrize("bad, reason", [({"W": 0}, "W_below_1"), ({"CYCLES": -1}, "CYCLES_below_0")])

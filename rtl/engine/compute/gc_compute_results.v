@@ -130,7 +130,7 @@ module gc_compute_results #(
     gc_delay_line #(.W(2), .CYCLES(EARLY)) u_early_valid (
         .clk(clk), .clear(rst), .s_data({s_final, s_valid}), .m_data({early_final, early_valid})
     );
-    gc_delay_line #(.W(2*ACCESS_W+16+DRAIN_W+ASK_W+3), .CYCLES(EARLY)) u_early (
+    gc_delay_line #(.W(2*ACCESS_W+16+DRAIN_W+ASK_W+3), .CYCLES(EARLY), .CLEAR(0)) u_early (
         .clk(clk), .clear(1'b0),
         .s_data({s_dst, s_gate, s_grad_addr, drain, ask, s_grad_first, s_split, s_wu}),
         .m_data({early_dst, early_gate, early_grad, early_drain, early_ask, early_grad_first, early_split, early_wu})
@@ -146,7 +146,7 @@ module gc_compute_results #(
     gc_delay_line #(.W(2), .CYCLES(RANDOM-EARLY-JOIN)) u_raw_valid (
         .clk(clk), .clear(rst), .s_data({early_final, early_valid}), .m_data({raw_final, raw_valid})
     );
-    gc_delay_line #(.W(2*ACCESS_W+16+DRAIN_W+ASK_W+3), .CYCLES(RANDOM-EARLY-JOIN)) u_raw (
+    gc_delay_line #(.W(2*ACCESS_W+16+DRAIN_W+ASK_W+3), .CYCLES(RANDOM-EARLY-JOIN), .CLEAR(0)) u_raw (
         .clk(clk), .clear(1'b0),
         .s_data({early_dst, early_gate, early_grad, early_drain, early_ask, early_grad_first, early_split, early_wu}),
         .m_data({raw_dst, raw_gate, m_grad_addr, raw_drain, raw_ask, m_grad_first, raw_split, raw_wu})
@@ -161,7 +161,7 @@ module gc_compute_results #(
     gc_delay_line #(.W(2), .CYCLES(JOIN)) u_at_valid (
         .clk(clk), .clear(rst), .s_data({raw_final, raw_valid}), .m_data({at_final, at_valid})
     );
-    gc_delay_line #(.W(2*ACCESS_W+DRAIN_W+ASK_W+1), .CYCLES(JOIN)) u_at (
+    gc_delay_line #(.W(2*ACCESS_W+DRAIN_W+ASK_W+1), .CYCLES(JOIN), .CLEAR(0)) u_at (
         .clk(clk), .clear(1'b0),
         .s_data({raw_dst, raw_gate, raw_drain, raw_ask, raw_wu}),
         .m_data({at_dst, at_gate, at_drain, at_ask, at_wu})
@@ -220,7 +220,7 @@ module gc_compute_results #(
     gc_delay_line #(.W(1), .CYCLES(SETTLE)) u_settled (
         .clk(clk), .clear(rst), .s_data(at_final), .m_data(m_written)
     );
-    gc_delay_line #(.W(5), .CYCLES(SETTLE)) u_signal (
+    gc_delay_line #(.W(5), .CYCLES(SETTLE), .CLEAR(0)) u_signal (
         .clk(clk), .clear(1'b0), .s_data(signal), .m_data(m_written_signal)
     );
 

@@ -116,7 +116,7 @@ module gc_compute_unit #(
     gc_delay_line #(.W(1), .CYCLES(READ)) u_read (
         .clk(clk), .clear(rst), .s_data(m_done), .m_data(m_read)
     );
-    gc_delay_line #(.W(5), .CYCLES(READ)) u_read_signal (
+    gc_delay_line #(.W(5), .CYCLES(READ), .CLEAR(0)) u_read_signal (
         .clk(clk), .clear(1'b0), .s_data(signal_read), .m_data(m_read_signal)
     );
 
@@ -135,7 +135,7 @@ module gc_compute_unit #(
     gc_delay_line #(.W(1), .CYCLES(READ)) u_op_valid (
         .clk(clk), .clear(rst), .s_data(issue_valid), .m_data(op_valid)
     );
-    gc_delay_line #(.W(MARK_W), .CYCLES(READ)) u_marks (
+    gc_delay_line #(.W(MARK_W), .CYCLES(READ), .CLEAR(0)) u_marks (
         .clk(clk), .clear(1'b0),
         .s_data({first, last, columns, sum, m_rd_channel, m_rd_split, m_rd_row_buf, bias, bias_exp}),
         .m_data({op_first, op_last, op_columns, op_sum, op_channel, op_split, op_row_buf, op_bias, op_bias_exp})
@@ -194,7 +194,7 @@ module gc_compute_unit #(
     gc_delay_line #(.W(1), .CYCLES(PASS)) u_pass (
         .clk(clk), .clear(rst), .s_data(issue_pass), .m_data(pass)
     );
-    gc_delay_line #(.W(COLS_LOG+2), .CYCLES(PASS)) u_pass_columns (
+    gc_delay_line #(.W(COLS_LOG+2), .CYCLES(PASS), .CLEAR(0)) u_pass_columns (
         .clk(clk), .clear(1'b0), .s_data({issue_columns, issue_sum}), .m_data({pass_columns, pass_sum})
     );
 

@@ -38,6 +38,7 @@ def model(grid: int, cols: int, **more) -> Machine:
     machine.gate.words &= 1
     spare = 64 - config.data_width
     machine.weights[:] = machine.weights << spare >> spare
+    machine.gradients[:] = machine.gradients << 64 - config.acc_width >> 64 - config.acc_width
     return machine
 
 
