@@ -164,18 +164,41 @@ def reductions(config, rng, parts: int, count: int = 2, split: bool = False, alo
         vectors = maps[:, ih, ix, y, x]
         bias_part = int(rng.integers(parts + 1)) if mode == FP else parts  # in one of them or in none
         common = dict(
-            mode=mode, split=int(split), dst_buf=1, fold=fold, row_fold=fold, dst_fold=fold, gate_fold=fold,
-            shift=int(rng.integers(4, config.data_width + 4)), rounding=int(rng.integers(3)),
-            row_height=height, row_width=width, dst_height=height, dst_width=width, height=height, width=width,
-            n_g=1, n_by=1, n_bx=1, n_kx=kernel, n_last=n_last, n_valid=images**2, dst_base=dst_at,
+            mode=mode,
+            split=int(split),
+            dst_buf=1,
+            fold=fold,
+            row_fold=fold,
+            dst_fold=fold,
+            gate_fold=fold,
+            shift=int(rng.integers(4, config.data_width + 4)),
+            rounding=int(rng.integers(3)),
+            row_height=height,
+            row_width=width,
+            dst_height=height,
+            dst_width=width,
+            height=height,
+            width=width,
+            n_g=1,
+            n_by=1,
+            n_bx=1,
+            n_kx=kernel,
+            n_last=n_last,
+            n_valid=images**2,
+            dst_base=dst_at,
             disp_x0=-sign * pad,
-        )  # fmt: skip
+        )
         for number, (c0, c1, k0, k1) in enumerate(_cut(rng, channels, kernel, parts, step)):
             n_c, taps = c1 - c0, (k1 - k0) * kernel
             fields = dict(
-                row_base=act_at, wgt_base=wgt_at, n_ky=k1 - k0, disp_y0=sign * (k0 - pad), keep_in=int(number > 0),
-                keep_out=int(number < parts - 1), n_c=n_c,
-            )  # fmt: skip
+                row_base=act_at,
+                wgt_base=wgt_at,
+                n_ky=k1 - k0,
+                disp_y0=sign * (k0 - pad),
+                keep_in=int(number > 0),
+                keep_out=int(number < parts - 1),
+                n_c=n_c,
+            )
             place = program.transfer(program.words(vectors[c0:c1]), (1, 1, 1, n_c), fold)
             load = isa.instruction(Opcode.LOAD, buffer=0, base=act_at, **place)
             taps_first = weights[c0:c1, k0:k1].reshape(n_c, taps, config.cols).transpose(1, 0, 2)
@@ -264,13 +287,31 @@ def gates(config, rng) -> Program:
     load(program.words(maps), 0)
     program.rows(np.eye(cols, dtype=np.int64)[:channels], 0, channels)
     layer = dict(
-        dst_buf=1, fold=fold, row_fold=fold, dst_fold=fold, gate_fold=fold,
-        n_g=1, n_by=n[1], n_bx=n[2], n_ky=1, n_kx=1, n_c=channels, n_last=channels, n_valid=images, wgt_stride_cg=cols,
-        dst_base=base, gate_stride_y=n[2] * n[3], gate_stride_x=n[3],
-        **{f"{name}_{key}": value for name in ("row", "dst") for key, value in
-           (("height", height), ("width", width), ("stride_y", n[2] * n[3]), ("stride_x", n[3]))},
-        height=height, width=width,
-    )  # fmt: skip
+        dst_buf=1,
+        fold=fold,
+        row_fold=fold,
+        dst_fold=fold,
+        gate_fold=fold,
+        n_g=1,
+        n_by=n[1],
+        n_bx=n[2],
+        n_ky=1,
+        n_kx=1,
+        n_c=channels,
+        n_last=channels,
+        n_valid=images,
+        wgt_stride_cg=cols,
+        dst_base=base,
+        gate_stride_y=n[2] * n[3],
+        gate_stride_x=n[3],
+        **{
+            f"{name}_{key}": value
+            for name in ("row", "dst")
+            for key, value in (("height", height), ("width", width), ("stride_y", n[2] * n[3]), ("stride_x", n[3]))
+        },
+        height=height,
+        width=width,
+    )
     program.add(Opcode.COMPUTE, **layer, mode=FP, relu=1, gate_write=1, row_base=base, gate_base=gate)
     activation, places = np.maximum(maps, 0), [gate + k * vectors & 0xFFFFF for k in range(4)]
     stored = store(1, activation, base=base)

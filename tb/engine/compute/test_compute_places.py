@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every drained column of random COMPUTE instructions: its place by the loops of doc/instructions.md, its fields by isa."""
+"""Every drained column of random COMPUTE instructions: its place by the loops of doc/instructions.md, its fields by
+isa."""
 
 import random
 from itertools import product
@@ -8,13 +9,31 @@ import cocotb
 import pytest
 from cocotb.triggers import ReadOnly
 
-from gradcore.isa import BP, FIELDS, FP, WU, Opcode, encode, instruction
+from gradcore.isa.instruction import BP, FIELDS, FP, WU, Opcode, encode, instruction
 from tb.support.access import ACCESS_W, record
 from tb.support.bench import cycles, start
 from tb.support.runner import parameter, run
 
-SAME = ("signal", "dst_buf", "relu", "pool", "gate_write", "scale", "loss", "grad_first", "rounding", "split", "fold", "shift",
-        "t_pos", "t_neg", "loss_shift", "n_valid", "rnd_tag", "n_base")  # fmt: skip
+SAME = (
+    "signal",
+    "dst_buf",
+    "relu",
+    "pool",
+    "gate_write",
+    "scale",
+    "loss",
+    "grad_first",
+    "rounding",
+    "split",
+    "fold",
+    "shift",
+    "t_pos",
+    "t_neg",
+    "loss_shift",
+    "n_valid",
+    "rnd_tag",
+    "n_base",
+)
 LOOPS = ("n_g", "n_rg", "n_by", "n_bx", "n_ky", "n_kx")
 
 
@@ -34,7 +53,8 @@ def random_compute(cols):
 
 
 def block(instr, axis, index):
-    """(origin of the computed block, of the written one, displacement there, vectors from the first: destination, gate)."""
+    """(origin of the computed block, of the written one, displacement there, vectors from the first: destination,
+    gate)."""
     at, fold, pool = instr[f"b{axis}0"] + index, instr["fold"], instr["pool"]
     inner = fold - pool
     if pool and instr["dst_fold"] == fold:  # two pooled blocks share a storage block
@@ -51,13 +71,36 @@ def block(instr, axis, index):
 def map_word(instr, g, by, bx, j, cols):
     chan = g * cols + j
     (y0, own_y, dy, dst_y, gate_y), (x0, own_x, dx, dst_x, gate_x) = block(instr, "y", by), block(instr, "x", bx)
-    dst = record(addr=(instr["dst_base"] + chan + dst_y + dst_x) % 65536, y0=own_y, x0=own_x, dy=dy, dx=dx, chan=chan,
-                 stride_y=instr["dst_stride_y"], stride_x=instr["dst_stride_x"], fold_a=instr["fold"] - instr["pool"],
-                 fold_s=instr["dst_fold"], rot_y=instr["dst_rot_y"], rot_x=instr["dst_rot_x"], height=instr["dst_height"],
-                 width=instr["dst_width"])  # fmt: skip
-    gate = record(addr=instr["gate_base"] + chan + gate_y + gate_x, y0=y0, x0=x0, chan=chan, stride_y=instr["gate_stride_y"],
-                  stride_x=instr["gate_stride_x"], fold_a=instr["fold"], fold_s=instr["gate_fold"], rot_y=instr["gate_rot_y"],
-                  rot_x=instr["gate_rot_x"], height=instr["height"], width=instr["width"])  # fmt: skip
+    dst = record(
+        addr=(instr["dst_base"] + chan + dst_y + dst_x) % 65536,
+        y0=own_y,
+        x0=own_x,
+        dy=dy,
+        dx=dx,
+        chan=chan,
+        stride_y=instr["dst_stride_y"],
+        stride_x=instr["dst_stride_x"],
+        fold_a=instr["fold"] - instr["pool"],
+        fold_s=instr["dst_fold"],
+        rot_y=instr["dst_rot_y"],
+        rot_x=instr["dst_rot_x"],
+        height=instr["dst_height"],
+        width=instr["dst_width"],
+    )
+    gate = record(
+        addr=instr["gate_base"] + chan + gate_y + gate_x,
+        y0=y0,
+        x0=x0,
+        chan=chan,
+        stride_y=instr["gate_stride_y"],
+        stride_x=instr["gate_stride_x"],
+        fold_a=instr["fold"],
+        fold_s=instr["gate_fold"],
+        rot_y=instr["gate_rot_y"],
+        rot_x=instr["gate_rot_x"],
+        height=instr["height"],
+        width=instr["width"],
+    )
     return {"dst": dst, "gate": gate}
 
 

@@ -40,7 +40,8 @@ async def an_address_takes_the_bytes_that_are_strobed(dut):
 
 @cocotb.test()
 async def windows_are_read_as_they_were_written(dut):
-    """Every word of every window; those that do not exist stay zero. m_changed tells a write that has changed something."""
+    """Every word of every window; those that do not exist stay zero. m_changed tells a write that has changed
+    something."""
     width, count = parameter("ADDR_W"), parameter("WINDOWS")
     page = (1 << width) - (1 << 12)
     await start(dut, s_write=0, s_word=0, s_strb=0, s_wdata=0)

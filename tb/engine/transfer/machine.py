@@ -10,7 +10,7 @@ from cocotb.triggers import ReadOnly
 
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import encode
-from gradcore.machine import Machine
+from gradcore.machine.machine import Machine
 from gradcore.machine.skew import Access, pixel_access
 from tb.dma.memory import Memory
 from tb.support.access import fields

@@ -9,9 +9,9 @@ import cocotb
 import numpy as np
 import pytest
 from cocotb.triggers import ReadOnly
-from gradcore.transfers import Update
 
-from gradcore.isa import Opcode, instruction
+from gradcore.isa.instruction import Opcode, instruction
+from gradcore.machine.transfers import Update
 from tb.engine.transfer.machine import after, begin, end, model
 from tb.support.bench import cycles, reset, start
 from tb.support.bits import pack
@@ -25,7 +25,8 @@ def _part(signal, n: int, width: int) -> int:
 
 
 class Port:
-    """The memory port of two readers and two writers (index 0 weights, 1 momentum) and the rows of the buffers on chip."""
+    """The memory port of two readers and two writers (index 0 weights, 1 momentum) and the rows of the buffers on
+    chip."""
 
     def __init__(self, dut, stall):
         self.dut, self.stall, self.machine, self.memory = dut, stall, None, None
@@ -100,11 +101,26 @@ def random_update(machine):
     words = n["n_outer"] * n["n_inner"]
     beats = -(-words * config.row_bytes // config.mem_bytes)
     return instruction(
-        Opcode.UPDATE, momentum=random.getrandbits(1), rounding=random.randrange(4), resident=random.getrandbits(1),
-        addr=config.mem_bytes * random.randrange(4), momentum_addr=config.mem_bytes * (random.randrange(4) + beats + 4), run_beats=beats,
-        n_words=words, base=random.getrandbits(16), wgt_base=random.getrandbits(16), wgt_inner=random.choice([1, 3, n["n_inner"]]),
-        shift_g=random.randint(0, 30), shift_v=random.randint(0, 20), shift_w=random.randint(0, 12), lr_m=random.getrandbits(15),
-        beta_m=random.getrandbits(15), rnd_tag=random.getrandbits(16), key=random.getrandbits(31), **n)  # fmt: skip
+        Opcode.UPDATE,
+        momentum=random.getrandbits(1),
+        rounding=random.randrange(4),
+        resident=random.getrandbits(1),
+        addr=config.mem_bytes * random.randrange(4),
+        momentum_addr=config.mem_bytes * (random.randrange(4) + beats + 4),
+        run_beats=beats,
+        n_words=words,
+        base=random.getrandbits(16),
+        wgt_base=random.getrandbits(16),
+        wgt_inner=random.choice([1, 3, n["n_inner"]]),
+        shift_g=random.randint(0, 30),
+        shift_v=random.randint(0, 20),
+        shift_w=random.randint(0, 12),
+        lr_m=random.getrandbits(15),
+        beta_m=random.getrandbits(15),
+        rnd_tag=random.getrandbits(16),
+        key=random.getrandbits(31),
+        **n,
+    )
 
 
 async def started(dut, stall):
