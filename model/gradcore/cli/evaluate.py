@@ -21,7 +21,7 @@ from gradcore.cli.common import (
 )
 from gradcore.data import datasets
 from gradcore.host import inference
-from gradcore.host.training import weights_sha256
+from gradcore.host.model_file import weights_sha256
 
 File = Annotated[Path, typer.Argument(metavar="RUN|FILE", help="run folder, weights.npz or checkpoint")]
 

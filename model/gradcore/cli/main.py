@@ -37,15 +37,15 @@ from gradcore.cli.common import (
 from gradcore.compiler.compile import compile_network
 from gradcore.data import datasets
 from gradcore.files import atomic as files
-from gradcore.host.device import EngineError
+from gradcore.host.control import EngineError
 from gradcore.host.interrupt import Interrupted
 from gradcore.host.linux import DeviceError
 from gradcore.host.run_folder import CHECKPOINT, RESULTS
 from gradcore.machine.machine import Deadlock
+from gradcore.network import layer_table
 from gradcore.network import schema as net_schema
 from gradcore.report import bench as benches
-from gradcore.report import bench_table
-from gradcore.report import run_report as reports
+from gradcore.report import bench_table, pictures, results, summary, tables
 from gradcore.sim.backend import MemoryRuleBroken
 from gradcore.sim.build import FRONTS, BuildFailed, ToolMissing
 
@@ -134,14 +134,14 @@ def bench(
             config = benches.engine_for(network, config)
         dram = memory_of(backend, stall, bytes_per_cycle=memory[0], latency=memory[1])
         found, events, ops = benches.measure(network, config, dram, batches, iterations, seed, screen.print, backend)
-        wrong |= reports.failed(found)
+        wrong |= summary.failed(found)
         if everything:
             bench_table.store((name, columns, images, *memory), found)
         if out:
-            reports.write_bench(out, found, events, ops)
-        for line in reports.warnings(found):
+            results.write_bench(out, found, events, ops)
+        for line in summary.warnings(found):
             screen.print(f"warning: {line}", markup=False)
-        screen.print(reports.bench_line(found), markup=False)
+        screen.print(summary.bench_line(found), markup=False)
     write_json(json_file, found)
     raise typer.Exit(MISMATCH if wrong else OK)
 
@@ -165,7 +165,7 @@ def compile_command(
     network = networks.load(net)
     with fitting(net):
         compiled = compile_network(network, engine_config(engine, network.data_width), images)
-    write_json(json_file, reports.compiled_figures(compiled))
+    write_json(json_file, tables.compiled_figures(compiled))
     if json_file != "-":
         print(compiled.listing, end="")
 
@@ -178,26 +178,26 @@ def report(folder: Annotated[Path, typer.Argument(metavar="RUN", help="run folde
         raise UserError(f"{file}: is missing: the run is not finished; gradcore train --resume continues it")
     try:
         found = json.loads(files.read_bytes(file))
-        line = reports.last_line(found) if "history" in found else reports.bench_line(found)
+        line = summary.last_line(found) if "history" in found else summary.bench_line(found)
     except files.FileError:
         raise
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UserError(f"{file}: is not a report: {error!r}") from error
     write_json(json_file, found)
     if json_file != "-":
-        for title, rows in reports.tables(found):
+        for title, rows in tables.tables(found):
             table = Table(title, *rows[0], title_justify="left")
             for row in rows[1:]:
                 table.add_row(*map(str, row))
             console.print(table)
-        for warning in reports.warnings(found):
+        for warning in summary.warnings(found):
             print(f"warning: {warning}")
         print(line, flush=True)
     if "history" in found:
-        reports.loss_picture(folder / "loss.png", found["history"])
+        pictures.loss_picture(folder / "loss.png", found["history"])
     else:
-        reports.roofline_picture(folder / "roofline.png", found)
-    raise typer.Exit(MISMATCH if reports.failed(found) else OK)
+        pictures.roofline_picture(folder / "roofline.png", found)
+    raise typer.Exit(MISMATCH if summary.failed(found) else OK)
 
 
 @app.command()
@@ -208,7 +208,7 @@ def inspect(
     json_file: JsonOption = "",
 ):
     """Show the layers and number formats of a network, or the range of trained weights."""
-    rows = reports.weights_table(file) if file.suffix == ".npz" else reports.network_table(networks.load(file))
+    rows = tables.weights_table(file) if file.suffix == ".npz" else layer_table.network_table(networks.load(file))
     write_json(json_file, rows)
     if json_file != "-":
         table = Table(*rows[0])

@@ -40,8 +40,9 @@ from gradcore.host.checkpoint import Checkpoint
 from gradcore.host.model_file import Model
 from gradcore.host.progress import Progress as Done
 from gradcore.host.run_folder import REPORT, RunFolder
+from gradcore.host.training_report import versions
 from gradcore.isa.config import EngineConfig
-from gradcore.report import run_report as reports
+from gradcore.report import results, summary
 from gradcore.sim.build import FRONTS
 
 Check = Enum("Check", {name: name for name in runs.CHECKS}, type=str)
@@ -124,12 +125,12 @@ def train(
             folder.resume(run, configuration != begun.configuration, problem)
         found, state, recorded = _train(network, dataset, session, run, folder, begun, minutes, screen)
         found["run"] = configuration["run"]
-        for line in reports.warnings(found):
+        for line in summary.warnings(found):
             screen.print(f"warning: {line}", markup=False)
-        reports.write_run(folder.path, found, replace(run.model, state=state), recorded)
+        results.write_run(folder.path, found, replace(run.model, state=state), recorded)
     write_json(json_file, found)
-    screen.print(reports.last_line(found), markup=False)
-    raise typer.Exit(MISMATCH if reports.failed(found) else OK)
+    screen.print(summary.last_line(found), markup=False)
+    raise typer.Exit(MISMATCH if summary.failed(found) else OK)
 
 
 def fresh(net, network, options) -> Checkpoint:
@@ -143,7 +144,7 @@ def fresh(net, network, options) -> Checkpoint:
         **options,
         "engine": dict(vars(config)),
         "stall": memory.stall if backend in FRONTS else None,
-        "versions": runs.versions(),
+        "versions": versions(),
     }
     text = files.read_bytes(net).decode()
     return Checkpoint(Model(text, options["seed"], configuration["engine"], options["data"], []), configuration, Done())
@@ -204,8 +205,8 @@ def _complete(folder, screen, json_file):
     found = json.loads(files.read_bytes(folder.path / REPORT))
     write_json(json_file, found)
     screen.print(f"{folder.path}: the run is complete", markup=False)
-    screen.print(reports.last_line(found), markup=False)
-    raise typer.Exit(MISMATCH if reports.failed(found) else OK)
+    screen.print(summary.last_line(found), markup=False)
+    raise typer.Exit(MISMATCH if summary.failed(found) else OK)
 
 
 def _train(network, dataset, session, run, folder, begun, minutes, screen):
@@ -243,7 +244,7 @@ def progress_of(screen, epochs, images):
             done = (entry["epoch"] - 1) * images + entry["images"]
             if "test_accuracy" in entry:
                 accuracy = f"  accuracy {entry['test_accuracy']:.3f}"
-                screen.print(reports.epoch_line(entry, epochs), markup=False)
+                screen.print(summary.epoch_line(entry, epochs), markup=False)
             text = f"epoch {entry['epoch']}/{epochs}  loss {entry['loss']:.4f}{accuracy}"
             bar.update(task, completed=done, description=text)
 

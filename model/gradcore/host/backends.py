@@ -3,7 +3,8 @@
 itself."""
 
 from gradcore.compiler.compile import check_reductions, compile_network
-from gradcore.host.device import Device, EngineError, MachineBackend
+from gradcore.host.control import EngineError
+from gradcore.host.device import Device, MachineBackend
 from gradcore.host.linux import open_device
 from gradcore.host.recovery import Trainer
 from gradcore.numerics.fixed_point import ACC_W

@@ -140,9 +140,24 @@ def read64(backend, offset: int) -> int:
     return backend.read32(offset) | backend.read32(offset + 4) << 32
 
 
+def write64(backend, offset: int, value: int):
+    """A register of two words."""
+    backend.write32(offset, value & 0xFFFFFFFF)
+    backend.write32(offset + 4, value >> 32)
+
+
 def counters(backend) -> dict:
     """Counters of the last program by name (gradcore.isa.registers.COUNTER_NAMES)."""
     return {name: read64(backend, reg.COUNTERS + 8 * index) for index, name in reg.COUNTER_NAMES.items()}
+
+
+def failure(backend, status: int, describe) -> EngineError:
+    """The error of the program that has just failed with `status`; describe(index) names its instruction."""
+    code, index, address = error_registers(backend)
+    where = f" (address {address:#x})" if code in reg.WITH_ADDRESS else ""
+    owes = "; the memory owes answers: recover() before the next run" if status & reg.BUS_OPEN else ""
+    text = f"{reg.ERRORS.get(code, f'error {code}')} at {describe(index)}{where}{owes}"
+    return EngineError(text, code, index, address)
 
 
 def state_text(backend) -> str:

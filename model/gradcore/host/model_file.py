@@ -2,6 +2,7 @@
 """weights.npz and what a checkpoint shares with it: a network, its number formats and its weights, enough to go on
 without anything else."""
 
+import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -110,3 +111,13 @@ def state_of(path, net: Network, arrays: dict, prefix: str = "", dtype=np.int16)
                 raise FileError(path, f"{name}: {x.dtype} of shape {x.shape} are not the words of its layer")
             state[-1][key] = x.astype(np.int64) if x.dtype.kind == "i" else x
     return state
+
+
+def weights_sha256(state):
+    """Hash of a state: every word as 32-bit little-endian, layer by layer, in the order weight, bias, momentum,
+    bias_momentum."""
+    digest = hashlib.sha256()
+    for layer in state:
+        for key in STATE:
+            digest.update(np.ascontiguousarray(layer[key], "<i4").tobytes())
+    return digest.hexdigest()

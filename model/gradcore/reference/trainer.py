@@ -23,6 +23,7 @@ from gradcore.reference.passes import backward, by_layer, forward
 from gradcore.reference.saturation import Saturations
 
 STATE = ("weight", "bias", "momentum", "bias_momentum")
+State = list[dict[str, np.ndarray]]  # per layer with weights an array for each key of STATE
 
 
 def initial_weights(network: Network, seed: int) -> list:

@@ -15,12 +15,12 @@ from gradcore.compiler.tokens import COMPUTE, dependencies
 from gradcore.data.datasets import DataError, check, quantize_input
 from gradcore.data.datasets import batches as shuffled
 from gradcore.host.backends import EngineSession
+from gradcore.host.cycles import by_cause, unaccounted
 from gradcore.host.progress import Comparison
-from gradcore.host.training import ideal_macs
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import ENGINES, PRODUCERS, Opcode
+from gradcore.network.layer_table import ideal_macs
 from gradcore.reference.trainer import ReferenceTrainer
-from gradcore.report.run_report import by_cause, unaccounted
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
 
