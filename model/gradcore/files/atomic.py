@@ -10,7 +10,8 @@ from pathlib import Path
 
 from gradcore.files import strict_json
 
-_unfinished = set()  # temporary files of this process
+StrPath = str | os.PathLike[str]
+_unfinished: set[Path] = set()  # temporary files of this process
 
 
 class FileError(ValueError):

@@ -3,8 +3,10 @@
 
 import numpy as np
 
+from gradcore.network.description import Network
 
-def network_table(network):
+
+def network_table(network: Network) -> list[dict]:
     """Layers of a network: shapes, number formats, multiply-accumulates of a forward pass."""
     rows = []
     for p in network.parameters:
@@ -27,7 +29,7 @@ def network_table(network):
     return rows
 
 
-def ideal_macs(network):
+def ideal_macs(network: Network) -> int:
     """Multiply-accumulates of FP, BP and WU for one image."""
     total = 0
     for p in network.parameters:
