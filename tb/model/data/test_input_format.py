@@ -17,7 +17,7 @@ from gradcore.sim.sources import ROOT
 
 MEASURE = """
 import json, resource, sys
-from gradcore import data
+from gradcore.data import datasets as data
 from gradcore.network import Dense, Network
 network = Network("t", (3, 32, 32), (Dense(10),))
 start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -20,7 +20,7 @@ SIZE = 1 << 16
 HOLD = """
 import sys, time
 from pathlib import Path
-from gradcore.linux import UioBackend, XdmaBackend
+from gradcore.host.linux import UioBackend, XdmaBackend
 folder = Path(sys.argv[2])
 backend = {uio} if sys.argv[1] == "uio" else {xdma}
 print("open", flush=True)

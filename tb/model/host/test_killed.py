@@ -31,7 +31,7 @@ print(build.build([], folder=sys.argv[2])[0])
 """
 TRAIN = """
 from tb.support.sim import ENGINES, simulation
-from gradcore.session import EngineSession
+from gradcore.host.backends import EngineSession
 from gradcore.network import Dense, Network
 import numpy as np
 network = Network("n", (3, 2, 2), (Dense(3),), minibatch=4)
