@@ -5,13 +5,15 @@ import json
 import secrets
 import shlex
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NoReturn
 
+import numpy as np
 import typer
+from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from gradcore import network as networks
@@ -22,7 +24,7 @@ from gradcore.cli.common import (
     DataOption,
     EngineOption,
     JsonOption,
-    Net,
+    OptionalNet,
     StallOption,
     UserError,
     app,
@@ -33,31 +35,34 @@ from gradcore.cli.common import (
     write_json,
 )
 from gradcore.data import datasets
+from gradcore.data.datasets import Dataset
 from gradcore.files import atomic as files
 from gradcore.host import training as runs
-from gradcore.host.backends import open_session
+from gradcore.host.backends import Session, open_session
 from gradcore.host.checkpoint import Checkpoint
 from gradcore.host.model_file import Model
 from gradcore.host.progress import Progress as Done
 from gradcore.host.run_folder import REPORT, RunFolder
 from gradcore.host.training_report import versions
 from gradcore.isa.config import EngineConfig
+from gradcore.network.description import Network
+from gradcore.reference.trainer import State
 from gradcore.report import results, summary
 from gradcore.sim.build import FRONTS
-
-Check = Enum("Check", {name: name for name in runs.CHECKS}, type=str)
 
 
 @app.command()
 def train(
     context: typer.Context,
-    net: Net = None,
+    net: OptionalNet = None,
     data: DataOption = "digits",
     epochs: Annotated[int, typer.Option(min=1)] = 10,
     seed: Annotated[
         int, typer.Option(min=0, max=2**32 - 1, help="initial weights, order of images, stochastic rounding")
     ] = 1,
-    check: Annotated[Check, typer.Option(help="when every word is compared with the reference trainer")] = Check.epoch,
+    check: Annotated[
+        runs.Check, typer.Option(help="when every word is compared with the reference trainer")
+    ] = runs.Check.epoch,
     backend: BackendOption = "sim",
     stall: StallOption = None,
     out: Annotated[Path, typer.Option(help="run folder")] = Path("build/run"),
@@ -69,13 +74,13 @@ def train(
     force: Annotated[bool, typer.Option("--force", help="drop a run in the folder that is not finished")] = False,
     minutes: Annotated[float, typer.Option("--checkpoint-minutes", min=0, help="between checkpoints in an epoch")] = 10,
     json_file: JsonOption = "",
-):
+) -> None:
     """Train a network and compare every weight with the reference trainer."""
     if net is None and not resume:
         raise UserError("NET is missing: name a network, or give --resume")
     if resume and force:
         raise UserError("--force: drops a run, --resume continues it")
-    options = dict(
+    options: dict[str, Any] = dict(
         epochs=epochs,
         seed=seed,
         check=check.value,
@@ -85,23 +90,24 @@ def train(
         stall=stall,
         engine=engine,
     )
-    given = {name: value for name, value in options.items() if context.get_parameter_source(name).name == "COMMANDLINE"}
-    screen, network = screen_beside(json_file), networks.load(net) if net else None
+    given = {name: value for name, value in options.items() if _is_given(context, name)}
+    screen, wanted = screen_beside(json_file), networks.load(net) if net else None
     with ExitStack() as stack:
-        folder, begun, problem = None, None, ""
+        folder: RunFolder | None = None
+        begun, problem = None, ""
         if resume and out.is_dir():
             folder = stack.enter_context(_folder(out))
             begun, problem = folder.latest()
         if begun:
-            run = continued(begun, network, given, out)
-        elif net:
-            run = fresh(net, network, options)
+            run = continued(begun, wanted, given, out)
+        elif net and wanted:
+            run = fresh(net, wanted, options)
         else:
             raise UserError(f"{out}: there is no run to resume")
         network, configuration = run.model.network, run.configuration
         dataset = load_data(configuration, network, begun is not None, screen)
-        if begun and folder.finished and run.progress.epoch >= configuration["epochs"]:
-            return _complete(folder, screen, json_file)
+        if begun and folder and folder.finished and run.progress.epoch >= configuration["epochs"]:
+            _complete(folder, screen, json_file)
         folder = folder or stack.enter_context(_folder(out))
         if not begun and not force:
             folder.check_free(run.model.text)
@@ -133,7 +139,13 @@ def train(
     raise typer.Exit(MISMATCH if summary.failed(found) else OK)
 
 
-def fresh(net, network, options) -> Checkpoint:
+def _is_given(context: typer.Context, name: str) -> bool:
+    """Does an option stand on the command line?"""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def fresh(net: Path, network: Network, options: dict[str, Any]) -> Checkpoint:
     """A new run by the command's options."""
     config, backend, stall = engine_config(options["engine"], network.data_width), options["backend"], options["stall"]
     memory = memory_of(backend, stall)
@@ -150,7 +162,7 @@ def fresh(net, network, options) -> Checkpoint:
     return Checkpoint(Model(text, options["seed"], configuration["engine"], options["data"], []), configuration, Done())
 
 
-def continued(begun, network, given, out) -> Checkpoint:
+def continued(begun: Checkpoint, network: Network | None, given: dict[str, Any], out: Path) -> Checkpoint:
     """The run of a checkpoint with the options that may be `given` anew. Raises UserError for one that contradicts
     it."""
     configuration = dict(begun.configuration)
@@ -168,7 +180,7 @@ def continued(begun, network, given, out) -> Checkpoint:
     return replace(begun, configuration=configuration)
 
 
-def load_data(configuration, network, begun, screen):
+def load_data(configuration: dict[str, Any], network: Network, begun: bool, screen: Console) -> Dataset:
     """The data set of a run, the same as before where it has `begun`; their hash goes into the configuration. Raises
     UserError, DataError."""
     name = configuration["data"]
@@ -182,14 +194,14 @@ def load_data(configuration, network, begun, screen):
     return dataset
 
 
-def _folder(out) -> RunFolder:
+def _folder(out: Path) -> RunFolder:
     try:
         return RunFolder(out)
     except files.FileError as error:
         raise UserError(f"--out {error}") from error
 
 
-def _say_where(screen, out, run, problem, begun):
+def _say_where(screen: Console, out: Path, run: Checkpoint, problem: str, begun: bool) -> None:
     if problem:
         screen.print(f"{problem}; continuing from the checkpoint before", markup=False)
     if begun:
@@ -200,7 +212,7 @@ def _say_where(screen, out, run, problem, begun):
         screen.print(f"{out}: nothing to resume, beginning", markup=False)
 
 
-def _complete(folder, screen, json_file):
+def _complete(folder: RunFolder, screen: Console, json_file: str) -> NoReturn:
     """Nothing is left to do."""
     found = json.loads(files.read_bytes(folder.path / REPORT))
     write_json(json_file, found)
@@ -209,7 +221,16 @@ def _complete(folder, screen, json_file):
     raise typer.Exit(MISMATCH if summary.failed(found) else OK)
 
 
-def _train(network, dataset, session, run, folder, begun, minutes, screen):
+def _train(
+    network: Network,
+    dataset: Dataset,
+    session: Session,
+    run: Checkpoint,
+    folder: RunFolder,
+    begun: Checkpoint | None,
+    minutes: float,
+    screen: Console,
+) -> tuple[dict[str, Any], State, tuple[np.ndarray, int, tuple[Any, ...]] | None]:
     """`run.train` with checkpoints; an exception that ends it says how to go on."""
     configuration = run.configuration
     check = "none" if configuration["backend"] == "reference" else configuration["check"]
@@ -222,7 +243,7 @@ def _train(network, dataset, session, run, folder, begun, minutes, screen):
                 session,
                 options,
                 progress,
-                begun and begun.progress,
+                begun.progress if begun else None,
                 lambda done: folder.save(run.at(done)),
             )
     except BaseException as error:
@@ -232,14 +253,14 @@ def _train(network, dataset, session, run, folder, begun, minutes, screen):
 
 
 @contextmanager
-def progress_of(screen, epochs, images):
+def progress_of(screen: Console, epochs: int, images: int) -> Iterator[Callable[[dict[str, Any]], None]]:
     """A function that shows minibatches and epochs: a bar on a terminal, a line per epoch everywhere."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=screen, disable=not screen.is_terminal, transient=True) as bar:
         task = bar.add_task("training", total=epochs * images)
         accuracy = ""
 
-        def show(entry):
+        def show(entry: dict[str, Any]) -> None:
             nonlocal accuracy
             done = (entry["epoch"] - 1) * images + entry["images"]
             if "test_accuracy" in entry:

@@ -42,7 +42,7 @@ class MachineBackend:
         order: str = "program",
         seed: int = 1,
         after: Callable | None = None,
-    ):
+    ) -> None:
         self.dram = np.zeros(size, np.uint8)
         self.machine = Machine(config, self.dram, order, seed, after=after)
         self._registers: dict[int, int] = {}
@@ -149,7 +149,7 @@ class Device(Placement):
         watchdog: int = 1 << 20,
         verify: str = "step",
         say: Callable[[str], None] = warnings.warn,
-    ):
+    ) -> None:
         if verify not in VERIFY:
             raise ValueError(f"verify is {verify!r}, not one of {', '.join(VERIFY)}")
         require_engine(backend, config)

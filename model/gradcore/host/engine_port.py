@@ -9,7 +9,7 @@ import numpy as np
 class Backend(Protocol):
     """The machine model, the simulated RTL or a board.
 
-    Some back ends have more: `name`; `close`; `origin`, the first address of the memory; `memory`, its figures;
+    Some back ends have more: `close`; `origin`, the first address of the memory; `memory`, its figures;
     `cycles_per_second`; `executing`, tags of the instructions in execution by engine; and the calls of `Recorder`.
     """
 
@@ -29,12 +29,18 @@ class Backend(Protocol):
         """Wait for the interrupt; False when it has not come after `timeout` seconds."""
 
 
+class NamedBackend(Backend, Protocol):
+    """A back end that reports name."""
+
+    name: str
+
+
 @runtime_checkable
 class Recorder(Protocol):
     """A back end that records which instruction ran when."""
 
-    def record(self, depth: int) -> None:
-        """Record up to `depth` events from now on; 0 ends it."""
+    def record(self, capacity: int) -> None:
+        """Record up to `capacity` events from now on; 0 ends it."""
 
     def events(self) -> tuple[np.ndarray, int]:
         """The recorded events and how many older ones were lost."""

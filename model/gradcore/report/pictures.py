@@ -2,16 +2,18 @@
 """The pictures of a run and of a benchmark: loss, timeline, roofline."""
 
 import io
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
-from gradcore.files.atomic import write_bytes
+from gradcore.files.atomic import StrPath, write_bytes
 from gradcore.isa.instruction import ENGINES
 
 COLOURS = {"load": "#4477aa", "wload": "#66ccee", "compute": "#228833", "store": "#ccbb44", "update": "#ee6677"}
 
 
-def loss_picture(path, history):
+def loss_picture(path: StrPath, history: list[dict[str, Any]]) -> None:
     """Loss per image and test accuracy over the epochs, fixed point beside float32."""
     plt = _pyplot()
     epochs = [entry["epoch"] for entry in history]
@@ -28,7 +30,7 @@ def loss_picture(path, history):
     _write_picture(path, plt, figure)
 
 
-def timeline_picture(path, events, title="one minibatch"):
+def timeline_picture(path: StrPath, events: np.ndarray, title: str = "one minibatch") -> None:
     """What each engine did, as bars over the cycles."""
     plt = _pyplot()
     figure, axis = plt.subplots(figsize=(11, 2.8), layout="constrained")
@@ -45,7 +47,7 @@ def timeline_picture(path, events, title="one minibatch"):
     _write_picture(path, plt, figure)
 
 
-def roofline_picture(path, found):
+def roofline_picture(path: StrPath, found: dict[str, Any]) -> None:
     """Multiply-accumulates per cycle over multiply-accumulates per DRAM byte, under the array's and the memory's
     limit."""
     plt = _pyplot()
@@ -67,7 +69,7 @@ def roofline_picture(path, found):
     _write_picture(path, plt, figure)
 
 
-def _pyplot():
+def _pyplot() -> ModuleType:
     import matplotlib
 
     matplotlib.use("Agg")
@@ -76,7 +78,7 @@ def _pyplot():
     return pyplot
 
 
-def _write_picture(path, plt, figure):
+def _write_picture(path: StrPath, plt: ModuleType, figure: Any) -> None:
     """Write a figure as PNG and forget it."""
     buffer = io.BytesIO()
     figure.savefig(buffer, dpi=120, format="png")

@@ -1,13 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """The files that a run and a benchmark leave behind."""
 
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gradcore.compiler.emission import Op
 from gradcore.files.atomic import write_json
 from gradcore.host import model_file
+from gradcore.host.model_file import Model
 from gradcore.report.pictures import loss_picture, roofline_picture, timeline_picture
 from gradcore.report.trace import event_names, write_trace
 
 
-def write_run(folder, found, model, recorded=None):
+def write_run(
+    folder: Path, found: dict[str, Any], model: Model, recorded: tuple[np.ndarray, int, Sequence[Op]] | None = None
+) -> None:
     """Write the results of a run: weights.npz of the `Model`, loss.png, of a simulated run timeline.png and trace.json,
     and report.json, which says that the others are complete. Raises FileError."""
     model_file.write(folder / "weights.npz", model)
@@ -23,7 +33,7 @@ def write_run(folder, found, model, recorded=None):
     write_json(folder / "report.json", found)
 
 
-def write_bench(folder, found, events, ops):
+def write_bench(folder: Path, found: dict[str, Any], events: np.ndarray, ops: Sequence[Op]) -> None:
     """Write the results of a benchmark: trace.json, timeline.png, roofline.png and, last, report.json. Raises
     FileError."""
     write_trace(folder / "trace.json", events, event_names(events, ops))

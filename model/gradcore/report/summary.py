@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A report in a few lines: has a check failed, what to warn of, the result."""
 
+from typing import Any
+
 from gradcore.reference.saturation import warnings as saturation_warnings
 
 
-def failed(found):
+def failed(found: dict[str, Any]) -> bool:
     """True when a report holds a failed check."""
     wrong = (
         "differing_words",
@@ -17,7 +19,7 @@ def failed(found):
     return found.get("weights_equal") is False or any(found.get(key) for key in wrong)
 
 
-def warnings(found):
+def warnings(found: dict[str, Any]) -> list[str]:
     """Lines about numbers that did not fit: gradients that were wrapped, tensors of which many words were saturated."""
     count, rows = found.get("overflowed_minibatches"), found.get("saturations") or []
     lines = (
@@ -33,7 +35,7 @@ def warnings(found):
     )
 
 
-def epoch_line(entry, epochs):
+def epoch_line(entry: dict[str, Any], epochs: int) -> str:
     """One line for a finished epoch."""
     equal = {True: ", weights equal", False: ", WEIGHTS DIFFER", None: ""}[entry["weights_equal"]]
     float32 = f" (float32 {_percent(entry['float32_test_accuracy'])})" if "float32_test_accuracy" in entry else ""
@@ -41,7 +43,7 @@ def epoch_line(entry, epochs):
     return f"epoch {entry['epoch']}/{epochs}: loss {entry['loss']:.5f}, {accuracy}{equal}"
 
 
-def last_line(found):
+def last_line(found: dict[str, Any]) -> str:
     """The result of a run in one line."""
     equal = {
         True: "yes",
@@ -56,7 +58,7 @@ def last_line(found):
     )
 
 
-def bench_line(found):
+def bench_line(found: dict[str, Any]) -> str:
     """The result of a benchmark in one line."""
     return (
         f"{found['network']}, {found['engine']['grid'] ** 2}x{found['engine']['cols']}, "
@@ -69,5 +71,5 @@ def bench_line(found):
     )
 
 
-def _percent(value):
+def _percent(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.2f} %"

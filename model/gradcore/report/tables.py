@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures of reports, compiled networks and weights as tables."""
 
+from collections.abc import Iterator
+from typing import Any
+
+from gradcore.compiler.compile import CompiledNetwork
+from gradcore.files.atomic import StrPath
 from gradcore.host import model_file
 
 
-def tables(found):
+def tables(found: dict[str, Any]) -> Iterator[tuple[str, list[tuple]]]:
     """Figures of a report as (title, rows), the first row being the headings."""
     chosen = (
         "network",
@@ -63,7 +68,7 @@ def tables(found):
         yield "layers and passes", [("layer", "pass", "cycles", "busy", "waiting"), *rows]
 
 
-def compiled_figures(compiled):
+def compiled_figures(compiled: CompiledNetwork) -> dict[str, Any]:
     """Memory map and programs of a compiled network as plain data."""
     tensors = [
         {"name": t.name, "base": getattr(t, "base_sel", 0), "address": t.addr, "bytes": t.layout.size}
@@ -77,9 +82,10 @@ def compiled_figures(compiled):
         }
         for program in (compiled.train, compiled.infer)
     }
+    network: Any = compiled.network  # the compiler knows it as an object
     config = {name: getattr(compiled.config, name) for name in compiled.config.__dataclass_fields__}
     return {
-        "network": compiled.network.name,
+        "network": network.name,
         "images": compiled.images,
         "engine": config,
         "tensors": tensors,
@@ -87,7 +93,7 @@ def compiled_figures(compiled):
     }
 
 
-def weights_table(path):
+def weights_table(path: StrPath) -> list[dict[str, Any]]:
     """Format and range of every tensor in a weights.npz or a checkpoint. Raises FileError."""
     model, rows = model_file.read(path), []
     fractions = model_file.fractions(model.network)

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recorded instructions of a minibatch as a trace for Perfetto or chrome://tracing."""
 
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcore.compiler.emission import Op
 from gradcore.files import strict_json
-from gradcore.files.atomic import write_text
+from gradcore.files.atomic import StrPath, write_text
 from gradcore.isa.instruction import ENGINES
 
 
-def event_names(events, ops):
+def event_names(events: np.ndarray, ops: Sequence[Op]) -> list[str]:
     """What each recorded event did, from the operations of its program: engines run their instructions in order, and
     tags tell where."""
     queues = [[op for op in ops if op.engine == engine] for engine in range(len(ENGINES))]
@@ -19,21 +25,23 @@ def event_names(events, ops):
     return names
 
 
-def chrome_trace(events, names, run=None):
+def chrome_trace(events: np.ndarray, names: list[str], run: str | None = None) -> dict[str, Any]:
     """Trace of the recorded events of a run for Perfetto or chrome://tracing; one microsecond there is one cycle
     here."""
-    trace = [{"name": "process_name", "ph": "M", "pid": 1, "tid": 0, "args": {"name": "gradcore"}}]
+    trace: list[dict[str, Any]] = [
+        {"name": "process_name", "ph": "M", "pid": 1, "tid": 0, "args": {"name": "gradcore"}}
+    ]
     for tid, engine in enumerate(ENGINES):
         trace.append({"name": "thread_name", "ph": "M", "pid": 1, "tid": tid, "args": {"name": engine}})
         trace.append({"name": "thread_sort_index", "ph": "M", "pid": 1, "tid": tid, "args": {"sort_index": tid}})
     for event, name in zip(events, names, strict=True):
-        engine, tag, start, end = (int(event[key]) for key in ("engine", "tag", "start", "end"))
+        number, tag, start, end = (int(event[key]) for key in ("engine", "tag", "start", "end"))
         span = {
             "name": name,
-            "cat": ENGINES[engine],
+            "cat": ENGINES[number],
             "ph": "X",
             "pid": 1,
-            "tid": engine,
+            "tid": number,
             "ts": start,
             "dur": end - start,
             "args": {"tag": tag},
@@ -42,6 +50,6 @@ def chrome_trace(events, names, run=None):
     return {"traceEvents": trace, "displayTimeUnit": "ns", "otherData": {"unit": "1 us = 1 cycle", "run": run}}
 
 
-def write_trace(path, events, names, run=None):
+def write_trace(path: StrPath, events: np.ndarray, names: list[str], run: str | None = None) -> None:
     """Write `chrome_trace` as a file."""
     write_text(path, strict_json.dumps(chrome_trace(events, names, run)))
