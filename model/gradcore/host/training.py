@@ -14,7 +14,7 @@ import numpy as np
 from gradcore.data.datasets import Dataset, batches, quantize_input, real
 from gradcore.files.atomic import FileError
 from gradcore.host import interrupt
-from gradcore.host.backends import EngineSession, Session
+from gradcore.host.backends import EngineSession, ReferenceSession, Session
 from gradcore.host.progress import Progress
 from gradcore.host.training_report import training_report
 from gradcore.network.description import Network
@@ -93,7 +93,9 @@ class _Run:
         self.checking = options.check != "none"
         acc_width = session.config.acc_width if session.config else ACC_W
         self.reference = ReferenceTrainer(network, options.seed, acc_width=acc_width) if self.checking else None
-        self.counting = self.reference or getattr(session, "trainer", None)  # who counts saturated words, if anybody does
+        self.counting = self.reference  # who counts saturated words, if anybody does
+        if not self.checking and isinstance(session, ReferenceSession):
+            self.counting = session.trainer
         self.float32 = FloatTrainer(network, options.seed) if options.float32 else None
         self.begin, self.now = begin, begin.kept() if begin else Progress()
         if begin:

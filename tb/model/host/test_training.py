@@ -6,8 +6,9 @@ import pytest
 
 from gradcore.data.datasets import Dataset
 from gradcore.host import training as run
-from gradcore.host.backends import ReferenceSession
+from gradcore.host.backends import ReferenceSession, open_session
 from gradcore.host.model_file import weights_sha256
+from gradcore.isa.config import EngineConfig
 from gradcore.network.description import Network
 from gradcore.network.layer_table import ideal_macs
 from gradcore.ops.convolution import Conv, Dense
@@ -76,6 +77,14 @@ def test_one_wrong_output_is_found():
 def test_without_check_nothing_is_claimed():
     found, _, _ = run.train(NETWORK, dataset(), Faulty("weight"), run.Options(epochs=1, check="none", float32=False))
     assert found["weights_equal"] is None and found["words_compared"] == 0 and found["float32_test_accuracy"] is None
+
+
+def test_an_engine_trains_without_check():
+    """Nobody counts saturated words then."""
+    config = EngineConfig(grid=4, cols=4, mem_bytes=16, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=1024)
+    session = open_session("machine", NETWORK, config, 1)
+    found, _, _ = run.train(NETWORK, dataset(), session, run.Options(epochs=1, check="none", float32=False))
+    assert found["weights_equal"] is None and found["saturations"] is None and found["train_images"] == 20
 
 
 @pytest.mark.parametrize("count", [8, 9, 15, 16, 41])
