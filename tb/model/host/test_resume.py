@@ -76,7 +76,8 @@ def test_a_signal_while_modules_load(tmp_path):
 def test_the_second_signal_ends_at_once(tmp_path):
     script = """
 import os, signal, sys
-from gradcore import files, interrupt
+from gradcore.files import atomic as files
+from gradcore.host import interrupt
 interrupt.install(); interrupt.begin()
 def fsync(file):
     os.kill(os.getpid(), signal.SIGTERM)
