@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the commands share: the application, exit codes, options of several commands and what becomes of them."""
+"""What the commands share: the application, exit codes, the options that several of them have."""
 
 import re
 import sys

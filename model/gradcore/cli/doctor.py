@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the computer has: tools and packages that the package's commands call."""
+"""What is installed: the tools and packages that the commands need."""
 
 import importlib.util
 import platform
@@ -68,9 +68,9 @@ def examine() -> list[dict[str, Any]]:
 
 
 def examine_device(name: str, stop: bool = False) -> list[dict[str, Any]]:
-    """The same about the engine of a board, uio:N or xdma:N: is it one, and ready for a program? `stop`: end the one
-    that runs, wait for what the memory owes. Raises DeviceError when the device is missing or in use; EngineHung when
-    the memory does not answer."""
+    """The same for a board, uio:N or xdma:N: has it an engine, and is the engine ready for a program? `stop`: end the
+    program that runs and wait for the answers that the memory owes. Raises DeviceError when the device is missing or in
+    use; EngineHung when the memory does not answer."""
     backend = open_device(name)
     try:
         found = backend.read32(reg.ID)

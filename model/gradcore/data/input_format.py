@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From images to the network's input format: bytes through a table, everything a piece at a time, values outside the
-range counted."""
+"""Images in the network's input format. Bytes go through a table, large arrays are converted piece by piece, values
+outside the range are counted."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from gradcore.files.atomic import StrPath
 from gradcore.network.description import Network
 from gradcore.numerics.fixed_point import Format, quantize
 
-OUTSIDE_MAX = 0.01  # of an array's words may lie outside the input format; such images were meant for another range
+OUTSIDE_MAX = 0.01  # share of words outside the input format; beyond it the images were meant for another range
 _PIECE = 1 << 18
 
 

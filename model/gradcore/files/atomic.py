@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are whole or not there: written beside their place, brought to the disk, renamed."""
+"""Files that are whole or not there: written under another name, flushed to the disk, renamed."""
 
 import errno
 import os
@@ -89,14 +89,13 @@ def remove(path: StrPath) -> None:
 
 
 def remove_leftovers(folder: StrPath) -> None:
-    """Remove what processes that were killed have left of `write_bytes` in `folder`; nobody else may be writing
-    there."""
+    """Remove the temporary files that killed processes have left in `folder`; nobody else may be writing there."""
     for path in Path(folder).glob(".*.????????.tmp"):
         remove(path)
 
 
 def abandon() -> None:
-    """Remove the temporary files of this process: for an end in the middle of everything."""
+    """Remove the temporary files of this process, when it has to end at once."""
     for path in list(_unfinished):
         with suppress(OSError):
             path.unlink()

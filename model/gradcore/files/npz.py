@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reader of .npz archives that trusts nothing: sizes are checked in the directory and in the header of each array
-before memory is taken."""
+"""A reader of .npz archives that trusts nothing: before it takes memory it checks the sizes in the directory and in the
+header of each array."""
 
 import io
 import math

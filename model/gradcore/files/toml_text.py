@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads TOML that somebody else may have made: bounded in size, depth and time."""
+"""Reads TOML from anybody: its size, depth and time are bounded."""
 
 import tomllib
 from pathlib import Path

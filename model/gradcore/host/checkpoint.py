@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""checkpoint.npz: a model in training with all that continues it bit by bit."""
+"""checkpoint.npz: a model in training, and all that is needed to continue it bit by bit."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path

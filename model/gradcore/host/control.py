@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The engine's control registers from the host: start, wait, stop, recover. Works on any back end
-(gradcore.host.device) and needs no network.
+(gradcore.host.engine_port) and needs no network.
 
-Whatever ends a wait, the engine is stopped and quiet before anybody hears of it, or the exception says that it is not.
-Waiting goes through the back end's `wait_irq`, so that simulated time passes, too.
+However a wait ends, the engine is stopped and quiet before the caller hears of it; where it is not, the exception says
+so. Waiting calls the back end's `wait_irq`, so simulated time passes as well.
 """
 
 from collections.abc import Callable
@@ -50,12 +50,12 @@ class EngineReset(EngineError):
 
 
 class EngineTimeout(EngineError):
-    """The program did not end in time and was stopped. `code` and `index`: what the engine says of the stop."""
+    """The program did not end in time and was stopped. `code` and `index` are those of the stop."""
 
 
 def require_quiet(backend: Backend) -> None:
-    """Raise EngineBusy or EngineHung when a program runs or the memory owes answers. Buffers that are being cleared
-    are waited for."""
+    """Raise EngineBusy or EngineHung when a program runs or the memory owes answers. Buffers that are being cleared are
+    waited for."""
     status = backend.read32(reg.STATUS)
     if status & reg.BUSY:
         _pause(backend, reg.BUSY, _clearing(backend))
@@ -70,7 +70,7 @@ def require_quiet(backend: Backend) -> None:
 
 
 def execute(backend: Backend, timeout: float, what: str, patience: float = PATIENCE) -> int:
-    """Run the program that the registers tell; returns STATUS with done or failed. `what` names the program in
+    """Run the program that the registers point to; returns STATUS with done or failed set. `what` names the program in
     messages.
 
     Raises EngineBusy, EngineHung (nothing was started), EngineTimeout, EngineReset, EngineError (the start was
@@ -94,8 +94,8 @@ def execute(backend: Backend, timeout: float, what: str, patience: float = PATIE
 
 
 def stop(backend: Backend, patience: float = PATIENCE) -> int:
-    """Stop the program that runs, if one does; returns STATUS, not busy. Raises EngineHung when the engine stays
-    busy for `patience` seconds."""
+    """Stop the program that runs, if one does; returns STATUS, not busy. Raises EngineHung when the engine stays busy
+    for `patience` seconds."""
     status = backend.read32(reg.STATUS)
     if not status & reg.BUSY:
         return status
@@ -108,7 +108,7 @@ def stop(backend: Backend, patience: float = PATIENCE) -> int:
 
 
 def recover(backend: Backend, force: bool = False, late: float = LATE, patience: float = PATIENCE) -> list[str]:
-    """Make the engine ready for a start, whatever happened; returns what had to be done, as texts.
+    """Make the engine ready for a start, whatever has happened; returns what had to be done, as lines of text.
 
     A running program is stopped. Answers that the memory owes are awaited for `late` seconds; then `force` forgets
     them, which is right only if the memory has been reset or is dead: an answer that comes later is taken for that of a
@@ -167,7 +167,7 @@ def failure(backend: Backend, status: int, describe: Callable[[int], str]) -> En
 
 
 def state_text(backend: Backend) -> str:
-    """What the engine is at, in words."""
+    """The state of the engine in words."""
     status = backend.read32(reg.STATUS)
     words = [name for bit, name in STATES.items() if status & bit] or ["idle"]
     code, index, _ = error_registers(backend)
@@ -185,7 +185,8 @@ def _hung(backend: Backend) -> EngineHung:
 
 
 def _start(backend: Backend) -> None:
-    """Write CTRL and see that it was taken: DONE may still be that of the program before, IRQ_STATUS is not."""
+    """Start the program and check that the engine took the start. DONE may still be that of the program before;
+    IRQ_STATUS is not."""
     backend.write32(reg.IRQ_STATUS, IRQS)
     backend.write32(reg.CTRL, reg.START)
     for _ in range(100):
@@ -209,7 +210,7 @@ def _wait(backend: Backend, timeout: float) -> int | None:
 
 
 def _pause(backend: Backend, bit: int, seconds: float) -> bool:
-    """Wait until the bit of STATUS has fallen; False when it has not after `seconds`. No interrupt tells of it."""
+    """Wait until a bit of STATUS is clear; False if it is still set after `seconds`. There is no interrupt for this."""
     waited, part = 0.0, FIRST / 10
     while backend.read32(reg.STATUS) & bit:
         if waited >= seconds:
@@ -221,15 +222,15 @@ def _pause(backend: Backend, bit: int, seconds: float) -> bool:
 
 
 def _clearing(backend: Backend) -> float:
-    """Seconds in which all buffers are certainly cleared: a word of the deepest one per cycle, of 100 MHz on a
-    board."""
+    """Seconds after which all buffers are cleared: one word of the deepest per cycle. A board is taken to run at 100
+    MHz."""
     depths = backend.read32(reg.CONFIG2)
     cycles = 2 << max(depths >> shift & 0xFF for shift in (0, 8, 16, 24))
     return max(0.01, cycles / getattr(backend, "cycles_per_second", 100_000_000))
 
 
 def _halt(backend: Backend, patience: float) -> str:
-    """Stop what runs and say what has become of it; raises nothing that would hide the first error."""
+    """Stop the engine and say how that went. Raises nothing: the first error must not be hidden."""
     try:
         before = backend.read32(reg.STATUS)
         stop(backend, patience)
@@ -242,8 +243,8 @@ def _halt(backend: Backend, patience: float) -> str:
 
 
 def _doing(backend: Backend) -> str:
-    """What each engine is at: the counters that still run, with the tag of an instruction in execution where the
-    back end can tell."""
+    """What each engine is doing: its counters that still count, and the tag of its instruction where the back end knows
+    it."""
     places = {name: reg.COUNTERS + 8 * index for index, name in reg.COUNTER_NAMES.items() if "." in name}
     before, after = ({name: backend.read32(offset) for name, offset in places.items()} for _ in range(2))
     tags, found = getattr(backend, "executing", {}), []

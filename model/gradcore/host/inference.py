@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trained network at work: outputs of a weights.npz, a checkpoint or a run folder on any back end, and what follows
-from them."""
+"""A trained network in use: the outputs of a weights.npz, a checkpoint or a run folder on any back end, as classes and
+scores."""
 
 import csv
 import io

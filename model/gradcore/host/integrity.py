@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is what the host wrote into the engine's memory still there? CRC-32 of everything placed, compared with what is
-read back."""
+"""Does the engine's memory still hold what the host wrote? The CRC-32 of everything written is compared with that of
+what is read back."""
 
 import zlib
 from dataclasses import dataclass
@@ -39,8 +39,8 @@ class Piece:
         return crc(backend.mem_read(self.address, len(self.data))) == self.sum
 
     def write(self, backend: Backend, tries: int = 2) -> None:
-        """Write the bytes and read them back. Raises IntegrityError when they have changed in the host or do not
-        arrive in `tries` times."""
+        """Write the bytes and read them back. Raises IntegrityError when they have changed in the host or do not arrive
+        in `tries` times."""
         if crc(self.data) != self.sum:
             raise IntegrityError(f"{self.name}: the host's copy has changed")
         for _ in range(tries):

@@ -3,8 +3,8 @@
 
 Both map the engine's 4 KiB of registers and wait for its interrupt in a file. UIO maps the memory, too; XDMA has files
 for it, one each way. Needs the rights to open the device's files; nothing else on the host may use the memory. A device
-belongs to one process at a time: the file of its registers is locked (flock) as long as the back end is open, which the
-kernel ends with the process. Not yet run on a board: the tests put files and pipes in their place.
+belongs to one process at a time: the back end holds a lock (flock) on the file of its registers, which the kernel
+releases when the process ends. Not yet run on a board; the tests use files and pipes instead.
 """
 
 import atexit
@@ -113,8 +113,8 @@ class LinuxBackend:
         raise NotImplementedError
 
     def wait_irq(self, timeout: float = 600.0) -> bool:
-        """Sleep until the interrupt; looks at the registers once a second, too, in case the event was somebody
-        else's."""
+        """Sleep until the interrupt. The registers are also read once a second, in case somebody else took the
+        event."""
         end = time.monotonic() + timeout
         while not self.read32(reg.IRQ_STATUS) & self.read32(reg.IRQ_ENABLE):
             left = end - time.monotonic()
@@ -200,8 +200,8 @@ class UioBackend(LinuxBackend):
 
 
 class XdmaBackend(LinuxBackend):
-    """`/dev/xdmaN_user`, `_events_0`, `_h2c_0`, `_c2h_0` of AMD's XDMA driver; `size` bytes of card memory from
-    address 0 on."""
+    """`/dev/xdmaN_user`, `_events_0`, `_h2c_0`, `_c2h_0` of AMD's XDMA driver; `size` bytes of card memory from address
+    0 on."""
 
     name = "xdma"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""weights.npz and what a checkpoint shares with it: a network, its number formats and its weights, enough to go on
-without anything else."""
+"""weights.npz and what a checkpoint shares with it: a network, its number formats and its weights. Nothing else is
+needed to use them."""
 
 import hashlib
 from dataclasses import dataclass

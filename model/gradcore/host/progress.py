@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a training is: all that a checkpoint must hold to continue it bit by bit."""
+"""How far a training has come: all that a checkpoint must hold to continue it bit by bit."""
 
 import math
 from dataclasses import asdict, dataclass, field, fields, replace

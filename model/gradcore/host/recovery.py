@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training that goes on after an engine error: back to the state after a good minibatch, and again from there, with the
-same bits.
+"""Training that survives engine errors: it goes back to the state after a good minibatch and repeats what followed,
+with the same bits.
 
 SEED follows from an iteration's number, so a repeated iteration gives the same weights, whatever ran in between.
 """
@@ -23,8 +23,8 @@ _UNFINISHED = EngineError("interrupted")
 
 @dataclass(frozen=True)
 class Recovered:
-    """What a `Trainer` tells when the kept state is back in the memory: the error, during what it came, how many
-    iterations are to be repeated, and what else had to be done."""
+    """What a `Trainer` reports once the kept state is back in memory: the error, what was being done, how many
+    iterations will be repeated, and what else had to be done."""
 
     error: EngineError
     what: str
@@ -92,7 +92,7 @@ class Trainer:
         self._kept, self._loads, self._since = self.device.save(), self.device.loads, since
 
     def _prove(self, *sizes: int) -> None:
-        """Before a state is kept: has it come from the right programs? With "step" every run has shown that."""
+        """Before a state is kept: are the programs that made it intact? With "step" every run has shown that."""
         if self.device.verify == "start" and (changed := self.device.mend(*{(size, "train") for size in sizes})):
             raise IntegrityError(f"in the last {len(sizes)} minibatches {changed[0]}")
 

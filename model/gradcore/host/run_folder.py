@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of a run: one run at a time, of one process at a time; whatever ends that process, it can be continued."""
+"""The folder of a run. One process at a time works in it; whatever ends that process, the run can be continued."""
 
 import os
 from pathlib import Path
@@ -64,7 +64,8 @@ class RunFolder:
             raise FileError(self.path / "net.toml", "is another network and belongs to no run; choose another folder")
 
     def begin(self, checkpoint: Checkpoint) -> None:
-        """Put a new run in the place of what is there. Whenever this ends, the folder holds files of one run."""
+        """Replace what is there by a new run. Even if this is interrupted, all files in the folder belong to one
+        run."""
         files.remove_leftovers(self.path)
         self._remove_results()
         if not self._has_net(checkpoint.model.text):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One training run: the session under test beside the reference and the float trainer, compared word by word, and its
-report."""
+"""One training run: a session, the reference trainer that it is compared with word by word, and the float trainer."""
 
 import time
 from collections.abc import Callable

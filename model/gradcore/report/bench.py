@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Complete training iterations on the compiled RTL in the steady state: cycles by the engine's own counters, every word
-checked."""
+"""Benchmarks: complete training iterations on the compiled RTL in the steady state. The engine counts its own cycles,
+and every word is checked."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from gradcore.compiler.compile import CompileError, compile_network
-from gradcore.compiler.emission import Op
 from gradcore.compiler.estimate import Bandwidth
 from gradcore.compiler.tokens import COMPUTE, dependencies
 from gradcore.data.datasets import DataError, Dataset, check, quantize_input
@@ -25,6 +24,7 @@ from gradcore.isa.instruction import ENGINES, PRODUCERS, Opcode
 from gradcore.network.description import Network
 from gradcore.network.layer_table import ideal_macs
 from gradcore.reference.trainer import ReferenceTrainer
+from gradcore.report.trace import Operation
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
 
@@ -90,7 +90,7 @@ def measure(
     seed: int = 1,
     say: Callable[[str], None] = lambda text: None,
     backend: str = "sim",
-) -> tuple[dict[str, Any], np.ndarray, Sequence[Op]]:
+) -> tuple[dict[str, Any], np.ndarray, Sequence[Operation]]:
     """Train `iterations` minibatches and report the last one: (report as a dict, recorded events, operations of the
     program).
 
@@ -189,7 +189,7 @@ def _rest(busy: int, stalls: dict[str, int], cycles: int) -> dict[str, int]:
     return {"array": rest} if rest else {}
 
 
-def phases(events: np.ndarray, ops: Sequence[Op], total: int, cols: int) -> list[dict[str, Any]]:
+def phases(events: np.ndarray, ops: Sequence[Operation], total: int, cols: int) -> list[dict[str, Any]]:
     """What each layer and pass took of the array's time: {layer, pass, cycles, busy, stalls}, in the order of the first
     start.
 
@@ -230,7 +230,7 @@ def _phase(found: dict[tuple[str, str], dict[str, Any]], layer: str, name: str) 
     return found.setdefault((layer, name), new)
 
 
-def _spans(events: np.ndarray, ops: Sequence[Op]) -> dict[int, tuple[int, int]]:
+def _spans(events: np.ndarray, ops: Sequence[Operation]) -> dict[int, tuple[int, int]]:
     """(start, end) of every operation by its index: each engine runs its operations in order."""
     spans: dict[int, tuple[int, int]] = {}
     for engine in range(len(ENGINES)):

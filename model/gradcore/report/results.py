@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from gradcore.compiler.emission import Op
 from gradcore.files.atomic import write_json
 from gradcore.host import model_file
 from gradcore.host.model_file import Model
 from gradcore.report.pictures import loss_picture, roofline_picture, timeline_picture
-from gradcore.report.trace import event_names, write_trace
+from gradcore.report.trace import Operation, event_names, write_trace
 
 
 def write_run(
-    folder: Path, found: dict[str, Any], model: Model, recorded: tuple[np.ndarray, int, Sequence[Op]] | None = None
+    folder: Path,
+    found: dict[str, Any],
+    model: Model,
+    recorded: tuple[np.ndarray, int, Sequence[Operation]] | None = None,
 ) -> None:
     """Write the results of a run: weights.npz of the `Model`, loss.png, of a simulated run timeline.png and trace.json,
     and report.json, which says that the others are complete. Raises FileError."""
@@ -33,7 +35,7 @@ def write_run(
     write_json(folder / "report.json", found)
 
 
-def write_bench(folder: Path, found: dict[str, Any], events: np.ndarray, ops: Sequence[Op]) -> None:
+def write_bench(folder: Path, found: dict[str, Any], events: np.ndarray, ops: Sequence[Operation]) -> None:
     """Write the results of a benchmark: trace.json, timeline.png, roofline.png and, last, report.json. Raises
     FileError."""
     write_trace(folder / "trace.json", events, event_names(events, ops))

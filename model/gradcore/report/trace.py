@@ -2,17 +2,36 @@
 """The recorded instructions of a minibatch as a trace for Perfetto or chrome://tracing."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from gradcore.compiler.emission import Op
 from gradcore.files import strict_json
 from gradcore.files.atomic import StrPath, write_text
-from gradcore.isa.instruction import ENGINES
+from gradcore.isa.instruction import ENGINES, Instruction
 
 
-def event_names(events: np.ndarray, ops: Sequence[Op]) -> list[str]:
+class Operation(Protocol):
+    """An instruction of a compiled program, and what it does."""
+
+    @property
+    def engine(self) -> int: ...
+
+    @property
+    def layer(self) -> str: ...
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def cycles(self) -> int:
+        """Expected ones."""
+
+    @property
+    def instr(self) -> Instruction: ...
+
+
+def event_names(events: np.ndarray, ops: Sequence[Operation]) -> list[str]:
     """What each recorded event did, from the operations of its program: engines run their instructions in order, and
     tags tell where."""
     queues = [[op for op in ops if op.engine == engine] for engine in range(len(ENGINES))]

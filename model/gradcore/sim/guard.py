@@ -22,14 +22,14 @@ def _watch() -> None:
 
 
 def main() -> int:
-    """See above."""
+    """Run the command of the command line under guard."""
     threading.Thread(target=_watch, daemon=True).start()
     sys.exit(subprocess.call(sys.argv[1:], stdin=subprocess.DEVNULL) & 0xFF)
 
 
 def call(command: list[str], **options: Any) -> int:
-    """Run `command` (strings) under a guard of this process; its exit code. `options`: as for subprocess.Popen.
-    After an exception, also Ctrl-C, nothing of it runs on."""
+    """Run `command` (strings) under a guard of this process; its exit code. `options`: as for subprocess.Popen. After
+    an exception, also Ctrl-C, nothing of it runs on."""
     guard = [sys.executable, "-I", "-S", __file__, *command]
     with subprocess.Popen(guard, stdin=subprocess.PIPE, start_new_session=True, **options) as process:
         return process.wait()
