@@ -66,7 +66,9 @@ OptionalNet = Annotated[Path | None, _NET]
 EngineOption = Annotated[
     str,
     typer.Option(
-        "--engine", metavar="KEY=VALUE,..", help="engine that differs from the default: grid, cols, act_depth, .."
+        "--engine",
+        metavar="KEY=VALUE,..",
+        help="parameters that differ from the default engine: grid, cols, act_depth, ..",
     ),
 ]
 DataOption = Annotated[
@@ -93,8 +95,8 @@ StallOption = Annotated[
         metavar="P",
         min=0,
         max=0.99,
-        help="simulated RTL: probability of back-pressure per cycle and channel; with it "
-        "each burst's latency is random, too [default: 0.2 with a bus front, else 0]",
+        help="simulated RTL: probability of back-pressure per cycle and channel, which also makes "
+        "the latency of each burst random [default: 0.2 with a bus front, else 0]",
     ),
 ]
 

@@ -108,7 +108,7 @@ def bench(
         cases: list[bench_table.Case] = [case for case in bench_table.CASES if only in bench_table.name_of(case)]
         if not cases:
             raise UserError(
-                f"--only: {only!r} is in no name of {', '.join(map(bench_table.name_of, bench_table.CASES))}"
+                f"--only: {only!r} is in none of the names {', '.join(map(bench_table.name_of, bench_table.CASES))}"
             )
     elif net is None:
         raise UserError("NET is missing: name a network, or give --all")
@@ -116,7 +116,7 @@ def bench(
         cases = [(str(net), cols, minibatch, bytes_per_cycle, latency)]
     if everything and (backend != "sim" or stall or engine or data or lanes != "8x8"):
         raise UserError(
-            "--all: the table is of its own engines and random images, on the back end sim without back-pressure"
+            "--all: the table has its own engines, random images and the back end sim without back-pressure"
         )
     grids = {"4x4": 4, "8x8": 8}
     if lanes not in grids:
@@ -248,13 +248,11 @@ def regs(
 
 @app.command()
 def doctor(
-    device: Annotated[str, typer.Option(metavar="uio:N|xdma:N", help="look at the engine of a board instead")] = "",
-    stop: Annotated[
-        bool, typer.Option("--stop", help="with --device: end a program that somebody has left behind")
-    ] = False,
+    device: Annotated[str, typer.Option(metavar="uio:N|xdma:N", help="examine the engine of a board instead")] = "",
+    stop: Annotated[bool, typer.Option("--stop", help="with --device: stop a program that was left running")] = False,
     json_file: JsonOption = "",
 ) -> None:
-    """Say what is installed and what is missing, or how the engine of a board is."""
+    """Show what is installed and what is missing, or the state of a board's engine."""
     if stop and not device:
         raise UserError("--stop: name the --device")
     rows = checks.examine_device(device, stop) if device else checks.examine()

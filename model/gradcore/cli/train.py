@@ -67,11 +67,11 @@ def train(
     stall: StallOption = None,
     out: Annotated[Path, typer.Option(help="run folder")] = Path("build/run"),
     engine: EngineOption = "",
-    float32: Annotated[bool, typer.Option(help="train in floating point beside it, to compare accuracies")] = True,
+    float32: Annotated[bool, typer.Option(help="also train in floating point, to compare accuracies")] = True,
     resume: Annotated[
-        bool, typer.Option("--resume", help="continue the run in the folder; with NET begin one, if needed")
+        bool, typer.Option("--resume", help="continue the run in the folder; with NET, begin one if there is none")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="drop a run in the folder that is not finished")] = False,
+    force: Annotated[bool, typer.Option("--force", help="drop an unfinished run in the folder")] = False,
     minutes: Annotated[float, typer.Option("--checkpoint-minutes", min=0, help="between checkpoints in an epoch")] = 10,
     json_file: JsonOption = "",
 ) -> None:
@@ -175,7 +175,7 @@ def continued(begun: Checkpoint, network: Network | None, given: dict[str, Any],
             there = f"the run in {out} has {configuration[name]}, not {given[name]}"
             raise UserError(f"--{name}: {there}; leave it out, or choose another folder")
     if given.get("epochs", begun.progress.epoch) < begun.progress.epoch:
-        raise UserError(f"--epochs: {given['epochs']} are less than the {begun.progress.epoch} that are trained")
+        raise UserError(f"--epochs: {given['epochs']} are fewer than the {begun.progress.epoch} already trained")
     configuration |= {name: given[name] for name in ("epochs", "data") if name in given}
     return replace(begun, configuration=configuration)
 
@@ -189,7 +189,7 @@ def load_data(configuration: dict[str, Any], network: Network, begun: bool, scre
         screen.print(f"warning: {line}", markup=False)
     sha256 = datasets.data_sha256(dataset)
     if begun and sha256 != configuration["data_sha256"]:
-        raise UserError(f"--data {name}: data_sha256: these are not the data that the run began with")
+        raise UserError(f"--data {name}: data_sha256: the run began with other data")
     configuration["data_sha256"] = sha256
     return dataset
 

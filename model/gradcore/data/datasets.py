@@ -120,7 +120,7 @@ def check(data: Dataset, network: Network, rest: bool = True) -> list[str]:
         raise DataError(source, "y_train", f"{data.classes} classes for {network.classes} outputs")
     if len(data.y_train) < network.minibatch:
         raise DataError(
-            source, "x_train", f"{len(data.y_train)} images are less than a minibatch of {network.minibatch}"
+            source, "x_train", f"{len(data.y_train)} images are fewer than a minibatch of {network.minibatch}"
         )
     left = len(data.y_train) % network.minibatch
     if rest and left:
