@@ -23,6 +23,9 @@ test: $(READY)
 	$(PY) -m pytest tb -n 2 --dist worksteal -q
 
 lint: $(READY)
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
 	$(PY) ci/lint
 
 formal: $(READY)

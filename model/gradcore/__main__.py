@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """`python -m gradcore` and the command `gradcore`."""
 
+import io
 import os
 import sys
 
 from gradcore.host import interrupt
 
 
-def main():
+def main() -> int:
     """Run the command line; typer and rich are needed only here."""
     interrupt.install()
     # One thread for the float trainer: its sums then have one order, and the simulation keeps a core of its own.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # names that the terminal cannot show
+        if isinstance(stream, io.TextIOWrapper):  # a caller may have put another object in its place
+            stream.reconfigure(errors="backslashreplace")  # names that the terminal cannot show
     try:
         from gradcore.cli.main import run
     except ModuleNotFoundError as error:
@@ -29,7 +31,7 @@ def main():
     return code
 
 
-def _flushed(code):
+def _flushed(code: int) -> int:
     """The exit code, when the rest of the output can be written; else the program ends here: the interpreter would
     try to write it once more."""
     try:

@@ -11,7 +11,7 @@ import pytest
 
 from gradcore.cli import main as cli
 from gradcore.report import bench_table, memories
-from gradcore.report.run_report import compiled_figures
+from gradcore.report.tables import compiled_figures
 from gradcore.sim.sources import ROOT
 from tb.doc.documents import DOCUMENTS, name_of, prose, rows
 

@@ -22,8 +22,8 @@ from gradcore.isa import registers as reg
 from gradcore.network.description import Network
 from gradcore.ops.convolution import Conv, Dense
 from gradcore.reference.trainer import STATE, ReferenceTrainer, initial_weights
-from gradcore.sim.backend import IRQ, Memory, SimBackend
-from gradcore.sim.build import build_engine
+from gradcore.sim.backend import Memory
+from tb.support.injector import Injector
 from tb.support.sim import ENGINES
 
 NETWORK = Network("faults", (2, 5, 5), (Conv(4, 3, 1, pool=2), Dense(3)), minibatch=3, learning_rate=0.02)
@@ -47,52 +47,6 @@ LOCKED = (
 
 class Wrong(Exception):
     """A fault that was not told as it must be, or after which something differs."""
-
-
-class Injector(SimBackend):
-    """A simulated engine. `plan`: (cycles, action), the action is called after so many cycles of waiting, unless the
-    interrupt comes before; `at_start`: called before the next start is written; `late`: the memory answers after so
-    many cycles of waiting with bus_open."""
-
-    def __init__(self, name: str, memory: Memory):
-        self.plan = self.at_start = self.late = None
-        self.end = 0  # cycle of the last interrupt
-        super().__init__(build_engine(ENGINES[name], backend=name)[0], memory)
-
-    def write32(self, address, value):
-        if self.at_start and address == reg.CTRL and value == reg.START:
-            action, self.at_start = self.at_start, None
-            action()
-        super().write32(address, value)
-
-    def wait_irq(self, timeout=600.0):
-        cycles = int(timeout * self.cycles_per_second)
-        if self.late is not None and self.read32(reg.STATUS) & reg.BUS_OPEN:
-            self.run(self.late)
-            self.late = None
-            self.revive()
-        if self.plan:
-            (wait, action), self.plan = self.plan, None
-            if wait > cycles:
-                self.plan = wait - cycles, action
-            elif self._ends(wait):
-                return True
-            else:
-                action()
-                cycles -= wait
-        if not self._ends(cycles):
-            return False
-        self.plan = None
-        return True
-
-    def _ends(self, cycles: int) -> bool:
-        found = self.run(cycles) == IRQ
-        self.end = self.cycles
-        return found
-
-    @property
-    def busy(self) -> bool:
-        return bool(self.read32(reg.STATUS) & reg.BUSY)
 
 
 class Campaign:

@@ -5,7 +5,8 @@ goes wrong."""
 import numpy as np
 import pytest
 
-from gradcore.host.device import Device, EngineError
+from gradcore.host.control import EngineError
+from gradcore.host.device import Device
 from gradcore.isa import instruction as isa
 from gradcore.isa import registers as reg
 from gradcore.network.description import Network

@@ -5,7 +5,7 @@ bit-exactly."""
 import numpy as np
 import pytest
 
-from gradcore.host.device import EngineError
+from gradcore.host.control import EngineError
 from gradcore.isa import instruction as isa
 from gradcore.isa import registers as reg
 from gradcore.isa.instruction import Opcode

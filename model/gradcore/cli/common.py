@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the commands share: the application, exit codes, options of several commands and what becomes of them."""
+"""What the commands share: the application, exit codes, the options that several of them have."""
 
 import re
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -55,14 +56,13 @@ def backend_name(name: str) -> str:
     return name
 
 
-Net = Annotated[
-    Path,
-    typer.Argument(
-        metavar="NET",
-        help="network description: a net.toml file or the name of an example",
-        callback=lambda net: net and network_file(net),
-    ),
-]
+_NET = typer.Argument(
+    metavar="NET",
+    help="network description: a net.toml file or the name of an example",
+    callback=lambda net: net and network_file(net),
+)
+Net = Annotated[Path, _NET]
+OptionalNet = Annotated[Path | None, _NET]
 EngineOption = Annotated[
     str,
     typer.Option(
@@ -90,18 +90,18 @@ BackendOption = Annotated[
     ),
 ]
 StallOption = Annotated[
-    float,
+    float | None,
     typer.Option(
         metavar="P",
         min=0,
         max=0.99,
-        help="simulated RTL: probability of back-pressure per cycle and channel; with it "
-        "each burst's latency is random, too [default: 0.2 with a bus front, else 0]",
+        help="simulated RTL: probability of back-pressure per cycle and channel, which also makes "
+        "the latency of each burst random [default: 0.2 with a bus front, else 0]",
     ),
 ]
 
 
-def memory_of(backend: str, stall: float | None, **figures) -> Memory:
+def memory_of(backend: str, stall: float | None, **figures: int) -> Memory:
     """The simulated memory of a back end."""
     if stall is None:
         stall = 0.2 if backend in FRONTS and backend != "sim" else 0.0
@@ -111,7 +111,7 @@ def memory_of(backend: str, stall: float | None, **figures) -> Memory:
     return replace(memory, jitter=memory.latency) if stall else memory
 
 
-def engine_config(text, data_width, **values):
+def engine_config(text: str, data_width: int, **values: int) -> EngineConfig:
     """`EngineConfig` of an option like 64x16 or grid=4,cols=8, else of `values`; the words are as wide as the network's
     unless it says otherwise."""
     preset, _, rest = text.partition(",")
@@ -134,7 +134,7 @@ def engine_config(text, data_width, **values):
 
 
 @contextmanager
-def fitting(net):
+def fitting(net: Path) -> Iterator[None]:
     """Name the file of a network that does not fit the engine."""
     try:
         yield
@@ -142,12 +142,12 @@ def fitting(net):
         raise UserError(f"{net}: {error}") from error
 
 
-def screen_beside(json_file):
+def screen_beside(json_file: str) -> Console:
     """Where messages go: with the JSON on the standard output everything else goes to the other one."""
     return Console(stderr=True, highlight=False, soft_wrap=True) if json_file == "-" else console
 
 
-def write_json(target, content):
+def write_json(target: str, content: Any) -> None:
     """Write `content` to the file, or to the standard output for -."""
     if target == "-":
         print(strict_json.dumps(content, 1))

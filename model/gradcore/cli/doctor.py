@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the computer has: tools and packages that the package's commands call."""
+"""What is installed: the tools and packages that the commands need."""
 
 import importlib.util
 import platform
 import shutil
 from importlib import metadata
+from typing import Any
 
 from gradcore.host import control
 from gradcore.host.linux import open_device
@@ -31,7 +32,7 @@ PROGRAMS = {
 }
 
 
-def examine():
+def examine() -> list[dict[str, Any]]:
     """One dict per thing: name, found, needed (by `train` on the simulation), detail."""
     rows = [_row("python", True, True, platform.python_version())]
     for name, (use, needed) in PACKAGES.items():
@@ -66,10 +67,10 @@ def examine():
     return rows
 
 
-def examine_device(name, stop=False):
-    """The same about the engine of a board, uio:N or xdma:N: is it one, and ready for a program? `stop`: end the one
-    that runs, wait for what the memory owes. Raises DeviceError when the device is missing or in use; EngineHung when
-    the memory does not answer."""
+def examine_device(name: str, stop: bool = False) -> list[dict[str, Any]]:
+    """The same for a board, uio:N or xdma:N: has it an engine, and is the engine ready for a program? `stop`: end the
+    program that runs and wait for the answers that the memory owes. Raises DeviceError when the device is missing or in
+    use; EngineHung when the memory does not answer."""
     backend = open_device(name)
     try:
         found = backend.read32(reg.ID)
@@ -83,12 +84,12 @@ def examine_device(name, stop=False):
         backend.close()
 
 
-def _version(name):
+def _version(name: str) -> str:
     try:
         return metadata.version(DISTRIBUTIONS.get(name, name))
     except metadata.PackageNotFoundError:
         return "unknown version"
 
 
-def _row(name, found, needed, detail):
+def _row(name: str, found: bool, needed: bool, detail: str) -> dict[str, Any]:
     return {"name": name, "found": found, "needed": needed, "detail": detail}

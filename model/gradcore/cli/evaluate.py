@@ -4,7 +4,9 @@
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
+from rich.console import Console
 
 from gradcore.cli.common import (
     BackendOption,
@@ -21,7 +23,7 @@ from gradcore.cli.common import (
 )
 from gradcore.data import datasets
 from gradcore.host import inference
-from gradcore.host.training import weights_sha256
+from gradcore.host.model_file import Model, weights_sha256
 
 File = Annotated[Path, typer.Argument(metavar="RUN|FILE", help="run folder, weights.npz or checkpoint")]
 
@@ -34,7 +36,7 @@ def evaluate(
     stall: StallOption = None,
     engine: EngineOption = "",
     json_file: JsonOption = "",
-):
+) -> None:
     """Print the test accuracy of trained weights."""
     model, screen = inference.load_model(file), screen_beside(json_file)
     name = data or model.data
@@ -72,7 +74,7 @@ def predict(
     backend: BackendOption = "reference",
     stall: StallOption = None,
     engine: EngineOption = "",
-):
+) -> None:
     """Write the class and the scores of images."""
     if out.suffix not in inference.FORMATS:
         raise UserError(f"--out {out}: is neither {' nor '.join(inference.FORMATS)}")
@@ -82,7 +84,9 @@ def predict(
     screen.print(f"{out}: {len(found)} images", markup=False)
 
 
-def _outputs(file, model, images, backend, stall, engine, screen):
+def _outputs(
+    file: Path, model: Model, images: np.ndarray, backend: str, stall: float | None, engine: str, screen: Console
+) -> np.ndarray:
     config = engine_config(engine, **model.engine | {"data_width": model.network.data_width})
     with fitting(file):
         return inference.outputs(model, images, backend, config, memory_of(backend, stall), screen.print)

@@ -37,25 +37,25 @@ from gradcore.cli.common import (
 from gradcore.compiler.compile import compile_network
 from gradcore.data import datasets
 from gradcore.files import atomic as files
-from gradcore.host.device import EngineError
+from gradcore.host.control import EngineError
 from gradcore.host.interrupt import Interrupted
 from gradcore.host.linux import DeviceError
 from gradcore.host.run_folder import CHECKPOINT, RESULTS
 from gradcore.machine.machine import Deadlock
+from gradcore.network import layer_table
 from gradcore.network import schema as net_schema
 from gradcore.report import bench as benches
-from gradcore.report import bench_table, memories
-from gradcore.report import run_report as reports
+from gradcore.report import bench_table, memories, pictures, results, summary, tables
 from gradcore.sim.backend import MemoryRuleBroken
 from gradcore.sim.build import FRONTS, BuildFailed, ToolMissing
 
 
-def run(arguments=None):
+def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return the exit code; no exception of the user's making ends in a traceback."""
     try:
         app(args=arguments, prog_name="gradcore")
     except SystemExit as end:
-        return PIPE if isinstance(end.__context__, BrokenPipeError) else end.code
+        return PIPE if isinstance(end.__context__, BrokenPipeError) else int(end.code or OK)
     except Interrupted as error:
         return _end("interrupted", error, error.code)
     except (UserError, files.FileError, networks.NetworkError, datasets.DataError, DeviceError) as error:
@@ -70,9 +70,10 @@ def run(arguments=None):
         return _end("error: there is not enough memory for this", error, USER)
     except OSError as error:
         return _end(f"error: {error.filename or 'standard output'}: {error.strerror}", error, USER)
+    return OK
 
 
-def _end(text, error, code):
+def _end(text: str, error: BaseException, code: int) -> int:
     """Print what ended the command and how to go on; returns the exit code."""
     print("; ".join([text, *getattr(error, "__notes__", [])]), file=sys.stderr)
     return code
@@ -80,10 +81,10 @@ def _end(text, error, code):
 
 @app.command()
 def bench(
-    net: Annotated[Path, typer.Argument(metavar="NET", help="a net.toml file or the name of an example")] = None,
+    net: Annotated[Path | None, typer.Argument(metavar="NET", help="a net.toml file or the name of an example")] = None,
     lanes: Annotated[str, typer.Option(metavar="ROWSxCOLUMNS", help="lane grid, 4x4 or 8x8")] = "8x8",
     cols: Annotated[int, typer.Option(help="columns of the array")] = 16,
-    minibatch: Annotated[int, typer.Option(min=1, help="default: the network's")] = None,
+    minibatch: Annotated[int | None, typer.Option(min=1, help="default: the network's")] = None,
     bytes_per_cycle: Annotated[
         int, typer.Option("--dram-bytes-per-cycle", min=1, help="shared by reads and writes")
     ] = 64,
@@ -94,26 +95,28 @@ def bench(
     data: Annotated[str, typer.Option(help="as for train; default: random images")] = "",
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1)] = 1,
     engine: EngineOption = "",
-    out: Annotated[Path, typer.Option(help="folder for report.json, trace.json, timeline.png and roofline.png")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="folder for report.json, trace.json, timeline.png and roofline.png")
+    ] = None,
     everything: Annotated[bool, typer.Option("--all", help="run the whole table and write doc/benchmarks.md")] = False,
     only: Annotated[str, typer.Option(help="with --all: only runs whose name holds this text")] = "",
     json_file: JsonOption = "",
-):
+) -> None:
     """Measure a training iteration on the compiled RTL: cycles and stalls by the engine's counters, all weights
     compared."""
     if everything:
-        cases = [case for case in bench_table.CASES if only in bench_table.name_of(case)]
+        cases: list[bench_table.Case] = [case for case in bench_table.CASES if only in bench_table.name_of(case)]
         if not cases:
             raise UserError(
-                f"--only: {only!r} is in no name of {', '.join(map(bench_table.name_of, bench_table.CASES))}"
+                f"--only: {only!r} is in none of the names {', '.join(map(bench_table.name_of, bench_table.CASES))}"
             )
     elif net is None:
         raise UserError("NET is missing: name a network, or give --all")
     else:
-        cases = [(net, cols, minibatch, bytes_per_cycle, latency)]
+        cases = [(str(net), cols, minibatch, bytes_per_cycle, latency)]
     if everything and (backend != "sim" or stall or engine or data or lanes != "8x8"):
         raise UserError(
-            "--all: the table is of its own engines and random images, on the back end sim without back-pressure"
+            "--all: the table has its own engines, random images and the back end sim without back-pressure"
         )
     grids = {"4x4": 4, "8x8": 8}
     if lanes not in grids:
@@ -124,7 +127,8 @@ def bench(
     wrong = False
     if out:
         clear_for_bench(out)
-    for name, columns, images, *memory in cases:
+    for case in cases:
+        name, columns, images, bandwidth, cycles = case
         file = network_file(Path(name))
         network = networks.load(file)
         network = replace(network, minibatch=images or network.minibatch)
@@ -132,21 +136,21 @@ def bench(
         batches = benches.data_batches(network, datasets.load(data), seed) if data else None
         with fitting(file):
             config = benches.engine_for(network, config)
-        dram = memory_of(backend, stall, bytes_per_cycle=memory[0], latency=memory[1])
+        dram = memory_of(backend, stall, bytes_per_cycle=bandwidth, latency=cycles)
         found, events, ops = benches.measure(network, config, dram, batches, iterations, seed, screen.print, backend)
-        wrong |= reports.failed(found)
+        wrong |= summary.failed(found)
         if everything:
-            bench_table.store((name, columns, images, *memory), found)
+            bench_table.store(case, found)
         if out:
-            reports.write_bench(out, found, events, ops)
-        for line in reports.warnings(found):
+            results.write_bench(out, found, events, ops)
+        for line in summary.warnings(found):
             screen.print(f"warning: {line}", markup=False)
-        screen.print(reports.bench_line(found), markup=False)
+        screen.print(summary.bench_line(found), markup=False)
     write_json(json_file, found)
     raise typer.Exit(MISMATCH if wrong else OK)
 
 
-def clear_for_bench(folder):
+def clear_for_bench(folder: Path) -> None:
     """Make the folder of a benchmark and remove the results of an older one."""
     if (files.make_folder(folder) / CHECKPOINT).exists():
         raise UserError(f"--out {folder}: holds a training run")
@@ -158,46 +162,48 @@ def clear_for_bench(folder):
 def compile_command(
     net: Net,
     engine: EngineOption = "",
-    images: Annotated[int, typer.Option(min=1, help="images of the minibatch, default the network's")] = None,
+    images: Annotated[int | None, typer.Option(min=1, help="images of the minibatch, default the network's")] = None,
     json_file: JsonOption = "",
-):
+) -> None:
     """Print the memory map and the programs of a network."""
     network = networks.load(net)
     with fitting(net):
         compiled = compile_network(network, engine_config(engine, network.data_width), images)
-    write_json(json_file, reports.compiled_figures(compiled))
+    write_json(json_file, tables.compiled_figures(compiled))
     if json_file != "-":
         print(compiled.listing, end="")
 
 
 @app.command()
-def report(folder: Annotated[Path, typer.Argument(metavar="RUN", help="run folder")], json_file: JsonOption = ""):
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="run folder")], json_file: JsonOption = ""
+) -> None:
     """Show the figures of a run or of a benchmark and draw its loss.png or roofline.png again."""
     file = folder / "report.json"
     if not file.exists() and (folder / CHECKPOINT).exists():
         raise UserError(f"{file}: is missing: the run is not finished; gradcore train --resume continues it")
     try:
         found = json.loads(files.read_bytes(file))
-        line = reports.last_line(found) if "history" in found else reports.bench_line(found)
+        line = summary.last_line(found) if "history" in found else summary.bench_line(found)
     except files.FileError:
         raise
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UserError(f"{file}: is not a report: {error!r}") from error
     write_json(json_file, found)
     if json_file != "-":
-        for title, rows in reports.tables(found):
+        for title, rows in tables.tables(found):
             table = Table(title, *rows[0], title_justify="left")
             for row in rows[1:]:
                 table.add_row(*map(str, row))
             console.print(table)
-        for warning in reports.warnings(found):
+        for warning in summary.warnings(found):
             print(f"warning: {warning}")
         print(line, flush=True)
     if "history" in found:
-        reports.loss_picture(folder / "loss.png", found["history"])
+        pictures.loss_picture(folder / "loss.png", found["history"])
     else:
-        reports.roofline_picture(folder / "roofline.png", found)
-    raise typer.Exit(MISMATCH if reports.failed(found) else OK)
+        pictures.roofline_picture(folder / "roofline.png", found)
+    raise typer.Exit(MISMATCH if summary.failed(found) else OK)
 
 
 @app.command()
@@ -206,9 +212,9 @@ def inspect(
         Path, typer.Argument(metavar="NET.toml|WEIGHTS.npz", help="a network, or the weights or a checkpoint of a run")
     ],
     json_file: JsonOption = "",
-):
+) -> None:
     """Show the layers and number formats of a network, or the range of trained weights."""
-    rows = reports.weights_table(file) if file.suffix == ".npz" else reports.network_table(networks.load(file))
+    rows = tables.weights_table(file) if file.suffix == ".npz" else layer_table.network_table(networks.load(file))
     write_json(json_file, rows)
     if json_file != "-":
         table = Table(*rows[0])
@@ -218,13 +224,13 @@ def inspect(
 
 
 @app.command()
-def presets():
+def presets() -> None:
     """Print the engines that have a name, and how full their memories make an FPGA."""
     print("\n".join(memories.table()))
 
 
 @app.command()
-def schema():
+def schema() -> None:
     """Print the JSON schema of net.toml."""
     print(json.dumps(net_schema.schema(), indent=2))
 
@@ -233,7 +239,7 @@ def schema():
 def regs(
     out: Annotated[Path, typer.Option(help="folder")] = Path("build/regs"),
     addr_w: Annotated[int, typer.Option(min=32, max=48, help="ADDR_W of the engine")] = 48,
-):
+) -> None:
     """Write the register map as C header, IP-XACT, HTML pages and Python package."""
     try:
         from gradcore.isa import register_map
@@ -248,13 +254,11 @@ def regs(
 
 @app.command()
 def doctor(
-    device: Annotated[str, typer.Option(metavar="uio:N|xdma:N", help="look at the engine of a board instead")] = "",
-    stop: Annotated[
-        bool, typer.Option("--stop", help="with --device: end a program that somebody has left behind")
-    ] = False,
+    device: Annotated[str, typer.Option(metavar="uio:N|xdma:N", help="examine the engine of a board instead")] = "",
+    stop: Annotated[bool, typer.Option("--stop", help="with --device: stop a program that was left running")] = False,
     json_file: JsonOption = "",
-):
-    """Say what is installed and what is missing, or how the engine of a board is."""
+) -> None:
+    """Show what is installed and what is missing, or the state of a board's engine."""
     if stop and not device:
         raise UserError("--stop: name the --device")
     rows = checks.examine_device(device, stop) if device else checks.examine()

@@ -5,13 +5,15 @@ import json
 import secrets
 import shlex
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NoReturn
 
+import numpy as np
 import typer
+from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from gradcore import network as networks
@@ -22,7 +24,7 @@ from gradcore.cli.common import (
     DataOption,
     EngineOption,
     JsonOption,
-    Net,
+    OptionalNet,
     StallOption,
     UserError,
     app,
@@ -33,48 +35,52 @@ from gradcore.cli.common import (
     write_json,
 )
 from gradcore.data import datasets
+from gradcore.data.datasets import Dataset
 from gradcore.files import atomic as files
 from gradcore.host import training as runs
-from gradcore.host.backends import open_session
+from gradcore.host.backends import Session, open_session
 from gradcore.host.checkpoint import Checkpoint
 from gradcore.host.model_file import Model
 from gradcore.host.progress import Progress as Done
 from gradcore.host.run_folder import REPORT, RunFolder
+from gradcore.host.training_report import versions
 from gradcore.isa.config import EngineConfig
-from gradcore.report import run_report as reports
+from gradcore.network.description import Network
+from gradcore.reference.trainer import State
+from gradcore.report import results, summary
 from gradcore.sim.build import FRONTS
-
-Check = Enum("Check", {name: name for name in runs.CHECKS}, type=str)
 
 
 @app.command()
 def train(
     context: typer.Context,
-    net: Net = None,
+    net: OptionalNet = None,
     data: DataOption = "digits",
     epochs: Annotated[int, typer.Option(min=1)] = 10,
     seed: Annotated[
         int, typer.Option(min=0, max=2**32 - 1, help="initial weights, order of images, stochastic rounding")
     ] = 1,
-    check: Annotated[Check, typer.Option(help="when every word is compared with the reference trainer")] = Check.epoch,
+    check: Annotated[
+        runs.Check, typer.Option(help="when every word is compared with the reference trainer")
+    ] = runs.Check.epoch,
     backend: BackendOption = "sim",
     stall: StallOption = None,
     out: Annotated[Path, typer.Option(help="run folder")] = Path("build/run"),
     engine: EngineOption = "",
-    float32: Annotated[bool, typer.Option(help="train in floating point beside it, to compare accuracies")] = True,
+    float32: Annotated[bool, typer.Option(help="also train in floating point, to compare accuracies")] = True,
     resume: Annotated[
-        bool, typer.Option("--resume", help="continue the run in the folder; with NET begin one, if needed")
+        bool, typer.Option("--resume", help="continue the run in the folder; with NET, begin one if there is none")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="drop a run in the folder that is not finished")] = False,
+    force: Annotated[bool, typer.Option("--force", help="drop an unfinished run in the folder")] = False,
     minutes: Annotated[float, typer.Option("--checkpoint-minutes", min=0, help="between checkpoints in an epoch")] = 10,
     json_file: JsonOption = "",
-):
+) -> None:
     """Train a network and compare every weight with the reference trainer."""
     if net is None and not resume:
         raise UserError("NET is missing: name a network, or give --resume")
     if resume and force:
         raise UserError("--force: drops a run, --resume continues it")
-    options = dict(
+    options: dict[str, Any] = dict(
         epochs=epochs,
         seed=seed,
         check=check.value,
@@ -84,23 +90,24 @@ def train(
         stall=stall,
         engine=engine,
     )
-    given = {name: value for name, value in options.items() if context.get_parameter_source(name).name == "COMMANDLINE"}
-    screen, network = screen_beside(json_file), networks.load(net) if net else None
+    given = {name: value for name, value in options.items() if _is_given(context, name)}
+    screen, wanted = screen_beside(json_file), networks.load(net) if net else None
     with ExitStack() as stack:
-        folder, begun, problem = None, None, ""
+        folder: RunFolder | None = None
+        begun, problem = None, ""
         if resume and out.is_dir():
             folder = stack.enter_context(_folder(out))
             begun, problem = folder.latest()
         if begun:
-            run = continued(begun, network, given, out)
-        elif net:
-            run = fresh(net, network, options)
+            run = continued(begun, wanted, given, out)
+        elif net and wanted:
+            run = fresh(net, wanted, options)
         else:
             raise UserError(f"{out}: there is no run to resume")
         network, configuration = run.model.network, run.configuration
         dataset = load_data(configuration, network, begun is not None, screen)
-        if begun and folder.finished and run.progress.epoch >= configuration["epochs"]:
-            return _complete(folder, screen, json_file)
+        if begun and folder and folder.finished and run.progress.epoch >= configuration["epochs"]:
+            _complete(folder, screen, json_file)
         folder = folder or stack.enter_context(_folder(out))
         if not begun and not force:
             folder.check_free(run.model.text)
@@ -124,15 +131,21 @@ def train(
             folder.resume(run, configuration != begun.configuration, problem)
         found, state, recorded = _train(network, dataset, session, run, folder, begun, minutes, screen)
         found["run"] = configuration["run"]
-        for line in reports.warnings(found):
+        for line in summary.warnings(found):
             screen.print(f"warning: {line}", markup=False)
-        reports.write_run(folder.path, found, replace(run.model, state=state), recorded)
+        results.write_run(folder.path, found, replace(run.model, state=state), recorded)
     write_json(json_file, found)
-    screen.print(reports.last_line(found), markup=False)
-    raise typer.Exit(MISMATCH if reports.failed(found) else OK)
+    screen.print(summary.last_line(found), markup=False)
+    raise typer.Exit(MISMATCH if summary.failed(found) else OK)
 
 
-def fresh(net, network, options) -> Checkpoint:
+def _is_given(context: typer.Context, name: str) -> bool:
+    """Does an option stand on the command line?"""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def fresh(net: Path, network: Network, options: dict[str, Any]) -> Checkpoint:
     """A new run by the command's options."""
     config, backend, stall = engine_config(options["engine"], network.data_width), options["backend"], options["stall"]
     memory = memory_of(backend, stall)
@@ -143,13 +156,13 @@ def fresh(net, network, options) -> Checkpoint:
         **options,
         "engine": dict(vars(config)),
         "stall": memory.stall if backend in FRONTS else None,
-        "versions": runs.versions(),
+        "versions": versions(),
     }
     text = files.read_bytes(net).decode()
     return Checkpoint(Model(text, options["seed"], configuration["engine"], options["data"], []), configuration, Done())
 
 
-def continued(begun, network, given, out) -> Checkpoint:
+def continued(begun: Checkpoint, network: Network | None, given: dict[str, Any], out: Path) -> Checkpoint:
     """The run of a checkpoint with the options that may be `given` anew. Raises UserError for one that contradicts
     it."""
     configuration = dict(begun.configuration)
@@ -162,12 +175,12 @@ def continued(begun, network, given, out) -> Checkpoint:
             there = f"the run in {out} has {configuration[name]}, not {given[name]}"
             raise UserError(f"--{name}: {there}; leave it out, or choose another folder")
     if given.get("epochs", begun.progress.epoch) < begun.progress.epoch:
-        raise UserError(f"--epochs: {given['epochs']} are less than the {begun.progress.epoch} that are trained")
+        raise UserError(f"--epochs: {given['epochs']} are fewer than the {begun.progress.epoch} already trained")
     configuration |= {name: given[name] for name in ("epochs", "data") if name in given}
     return replace(begun, configuration=configuration)
 
 
-def load_data(configuration, network, begun, screen):
+def load_data(configuration: dict[str, Any], network: Network, begun: bool, screen: Console) -> Dataset:
     """The data set of a run, the same as before where it has `begun`; their hash goes into the configuration. Raises
     UserError, DataError."""
     name = configuration["data"]
@@ -176,19 +189,19 @@ def load_data(configuration, network, begun, screen):
         screen.print(f"warning: {line}", markup=False)
     sha256 = datasets.data_sha256(dataset)
     if begun and sha256 != configuration["data_sha256"]:
-        raise UserError(f"--data {name}: data_sha256: these are not the data that the run began with")
+        raise UserError(f"--data {name}: data_sha256: the run began with other data")
     configuration["data_sha256"] = sha256
     return dataset
 
 
-def _folder(out) -> RunFolder:
+def _folder(out: Path) -> RunFolder:
     try:
         return RunFolder(out)
     except files.FileError as error:
         raise UserError(f"--out {error}") from error
 
 
-def _say_where(screen, out, run, problem, begun):
+def _say_where(screen: Console, out: Path, run: Checkpoint, problem: str, begun: bool) -> None:
     if problem:
         screen.print(f"{problem}; continuing from the checkpoint before", markup=False)
     if begun:
@@ -199,16 +212,25 @@ def _say_where(screen, out, run, problem, begun):
         screen.print(f"{out}: nothing to resume, beginning", markup=False)
 
 
-def _complete(folder, screen, json_file):
+def _complete(folder: RunFolder, screen: Console, json_file: str) -> NoReturn:
     """Nothing is left to do."""
     found = json.loads(files.read_bytes(folder.path / REPORT))
     write_json(json_file, found)
     screen.print(f"{folder.path}: the run is complete", markup=False)
-    screen.print(reports.last_line(found), markup=False)
-    raise typer.Exit(MISMATCH if reports.failed(found) else OK)
+    screen.print(summary.last_line(found), markup=False)
+    raise typer.Exit(MISMATCH if summary.failed(found) else OK)
 
 
-def _train(network, dataset, session, run, folder, begun, minutes, screen):
+def _train(
+    network: Network,
+    dataset: Dataset,
+    session: Session,
+    run: Checkpoint,
+    folder: RunFolder,
+    begun: Checkpoint | None,
+    minutes: float,
+    screen: Console,
+) -> tuple[dict[str, Any], State, tuple[np.ndarray, int, tuple[Any, ...]] | None]:
     """`run.train` with checkpoints; an exception that ends it says how to go on."""
     configuration = run.configuration
     check = "none" if configuration["backend"] == "reference" else configuration["check"]
@@ -221,7 +243,7 @@ def _train(network, dataset, session, run, folder, begun, minutes, screen):
                 session,
                 options,
                 progress,
-                begun and begun.progress,
+                begun.progress if begun else None,
                 lambda done: folder.save(run.at(done)),
             )
     except BaseException as error:
@@ -231,19 +253,19 @@ def _train(network, dataset, session, run, folder, begun, minutes, screen):
 
 
 @contextmanager
-def progress_of(screen, epochs, images):
+def progress_of(screen: Console, epochs: int, images: int) -> Iterator[Callable[[dict[str, Any]], None]]:
     """A function that shows minibatches and epochs: a bar on a terminal, a line per epoch everywhere."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=screen, disable=not screen.is_terminal, transient=True) as bar:
         task = bar.add_task("training", total=epochs * images)
         accuracy = ""
 
-        def show(entry):
+        def show(entry: dict[str, Any]) -> None:
             nonlocal accuracy
             done = (entry["epoch"] - 1) * images + entry["images"]
             if "test_accuracy" in entry:
                 accuracy = f"  accuracy {entry['test_accuracy']:.3f}"
-                screen.print(reports.epoch_line(entry, epochs), markup=False)
+                screen.print(summary.epoch_line(entry, epochs), markup=False)
             text = f"epoch {entry['epoch']}/{epochs}  loss {entry['loss']:.4f}{accuracy}"
             bar.update(task, completed=done, description=text)
 

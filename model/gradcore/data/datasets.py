@@ -11,7 +11,7 @@ import numpy as np
 from gradcore.data.image_files import load_folder
 from gradcore.data.input_format import DataError, check_range, outside, quantize_input, real
 from gradcore.files import npz
-from gradcore.files.atomic import FileError
+from gradcore.files.atomic import FileError, StrPath
 from gradcore.network.description import Network
 from gradcore.ops.checks import NetworkError
 
@@ -49,7 +49,7 @@ class Dataset:
         return int(max(self.y_train.max(), self.y_test.max())) + 1
 
 
-def load(source) -> Dataset:
+def load(source: StrPath) -> Dataset:
     """The data set `digits`, the .npz file of that path, or the folder with CIFAR-10 or MNIST files. Raises
     DataError."""
     if Path(source).is_dir():
@@ -80,7 +80,7 @@ def load_digits(train: int = 1440, seed: int = 2019) -> Dataset:
     return Dataset(images[first], labels[first], images[rest], labels[rest], "digits")
 
 
-def load_npz(file) -> Dataset:
+def load_npz(file: StrPath) -> Dataset:
     """A .npz file of x_train, y_train, x_test, y_test: images (N, H, W) or (N, C, H, W), labels (N,).
 
     Unsigned 8-bit images mean 0..1, all others are taken as they are. Raises DataError with file and key.
@@ -98,14 +98,14 @@ def load_npz(file) -> Dataset:
     return Dataset(**arrays, name=Path(file).stem)
 
 
-def load_images(file) -> np.ndarray:
+def load_images(file: StrPath) -> np.ndarray:
     """Images (N, C, H, W) of a .npz file: its array `images`, else `x_test`; as in `load_npz`. Raises DataError."""
     arrays = _arrays(file, ("images",), ("x_test",))
     (key,) = arrays
     return _images(file, key, arrays[key])
 
 
-def check(data: Dataset, network: Network, rest: bool = True) -> list:
+def check(data: Dataset, network: Network, rest: bool = True) -> list[str]:
     """Raises DataError when `data` does not fit the network's input, its format, classes or minibatch; returns warnings
     as lines of text.
 
@@ -120,7 +120,7 @@ def check(data: Dataset, network: Network, rest: bool = True) -> list:
         raise DataError(source, "y_train", f"{data.classes} classes for {network.classes} outputs")
     if len(data.y_train) < network.minibatch:
         raise DataError(
-            source, "x_train", f"{len(data.y_train)} images are less than a minibatch of {network.minibatch}"
+            source, "x_train", f"{len(data.y_train)} images are fewer than a minibatch of {network.minibatch}"
         )
     left = len(data.y_train) % network.minibatch
     if rest and left:
@@ -137,18 +137,18 @@ def data_sha256(data: Dataset) -> str:
     for key in KEYS:
         array = np.ascontiguousarray(getattr(data, key))
         digest.update(f"{key} {array.dtype.str} {array.shape}\n".encode())
-        digest.update(array)
+        digest.update(array.data)
     return digest.hexdigest()
 
 
-def batches(count: int, minibatch: int, seed: int, epoch: int) -> list:
+def batches(count: int, minibatch: int, seed: int, epoch: int) -> list[np.ndarray]:
     """Index arrays of the whole minibatches of an epoch, in an order that `seed` and `epoch` (from 0) fix; what is left
     over is dropped."""
     order = np.random.Generator(np.random.PCG64([seed, epoch])).permutation(count)
     return [order[n : n + minibatch] for n in range(0, count - minibatch + 1, minibatch)]
 
 
-def _arrays(file, *choices: tuple) -> dict:
+def _arrays(file: StrPath, *choices: tuple[str, ...]) -> dict[str, np.ndarray]:
     """The arrays of a .npz file by the first of the `choices` of names that it has all of."""
     try:
         return npz.read(file, *choices)
@@ -156,7 +156,7 @@ def _arrays(file, *choices: tuple) -> dict:
         raise DataError(file, error.key, error.problem) from error
 
 
-def _images(file, key, x):
+def _images(file: StrPath, key: str, x: np.ndarray) -> np.ndarray:
     if x.ndim not in (3, 4) or x.dtype.kind not in "iuf" or 0 in x.shape:
         raise DataError(file, key, f"{x.dtype} of shape {x.shape} are not images (N, H, W) or (N, C, H, W)")
     if x.dtype.kind == "f" and not (np.isfinite(x.min()) and np.isfinite(x.max())):
@@ -164,7 +164,7 @@ def _images(file, key, x):
     return x[:, None] if x.ndim == 3 else x
 
 
-def _labels(file, key, y):
+def _labels(file: StrPath, key: str, y: np.ndarray) -> np.ndarray:
     if y.ndim != 1 or y.dtype.kind not in "iu" or (y.size and y.min() < 0):
         raise DataError(file, key, f"{y.dtype} of shape {y.shape} are not labels (N,) of 0, 1, ..")
     return y.astype(np.int64)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gradcore.files.atomic import FileError
-from gradcore.files.npz import NpzError, check_size, fill
+from gradcore.files.atomic import FileError, StrPath
+from gradcore.files.npz import NpzError, Reader, check_size, fill
 
 CIFAR_TRAIN, CIFAR_TEST = tuple(f"data_batch_{k}.bin" for k in range(1, 6)), "test_batch.bin"
 CIFAR_RECORD = 1 + 3 * 32 * 32  # a label, then red, green and blue, row by row
@@ -18,7 +18,7 @@ IDX_IMAGES, IDX_LABELS = 0x803, 0x801  # unsigned bytes, three dimensions; one
 PACKED_MAX = 1032  # the most that deflate can pack
 
 
-def load_folder(folder) -> dict:
+def load_folder(folder: StrPath) -> dict[str, np.ndarray]:
     """x_train, y_train, x_test, y_test of the CIFAR-10 or MNIST files in a folder: bytes (N, C, H, W), labels (N,).
     Raises FileError."""
     folder = Path(folder)
@@ -35,7 +35,7 @@ def load_folder(folder) -> dict:
     )
 
 
-def _size(file) -> int:
+def _size(file: Path) -> int:
     """Bytes of a file, within the limit. Raises FileError."""
     try:
         size = file.stat().st_size
@@ -49,7 +49,7 @@ def _size(file) -> int:
     return size
 
 
-def _read(file, data: np.ndarray, opened) -> None:
+def _read(file: StrPath, data: np.ndarray, opened: Reader) -> None:
     """Fill the bytes `data` from the opened file, which must end with them. Raises FileError."""
     try:
         fill(data, opened, "")
@@ -57,14 +57,14 @@ def _read(file, data: np.ndarray, opened) -> None:
         raise FileError(file, error.problem) from error
 
 
-def _empty(file, size: int) -> np.ndarray:
+def _empty(file: StrPath, size: int) -> np.ndarray:
     try:
         return np.empty(size, np.uint8)
     except MemoryError as error:
         raise FileError(file, f"needs {size} bytes of memory, which are not there") from error
 
 
-def _cifar(files) -> tuple:
+def _cifar(files: list[Path]) -> tuple[np.ndarray, np.ndarray]:
     sizes = [_size(file) for file in files]
     for file, size in zip(files, sizes):
         if not size or size % CIFAR_RECORD:
@@ -86,7 +86,7 @@ def _cifar(files) -> tuple:
     return images.reshape(-1, 3, 32, 32), labels
 
 
-def _mnist(folder, part: str) -> tuple:
+def _mnist(folder: Path, part: str) -> tuple[np.ndarray, np.ndarray]:
     images, labels = (
         _idx(folder, f"{part}-{what}", magic)
         for what, magic in (("images-idx3-ubyte", IDX_IMAGES), ("labels-idx1-ubyte", IDX_LABELS))
@@ -96,7 +96,7 @@ def _mnist(folder, part: str) -> tuple:
     return images[:, None], labels
 
 
-def _idx(folder, name: str, magic: int) -> np.ndarray:
+def _idx(folder: Path, name: str, magic: int) -> np.ndarray:
     file = folder / name if (folder / name).exists() else folder / f"{name}.gz"
     packed, size = file.suffix == ".gz", _size(file)
     try:
@@ -106,7 +106,7 @@ def _idx(folder, name: str, magic: int) -> np.ndarray:
         raise FileError(file, f"cannot be read: {error}") from error
 
 
-def _idx_array(file, opened, magic: int, size: int, packed: bool) -> np.ndarray:
+def _idx_array(file: StrPath, opened: Reader, magic: int, size: int, packed: bool) -> np.ndarray:
     count = magic & 0xFF
     head = opened.read(4 + 4 * count)
     found = int.from_bytes(head[:4], "big")

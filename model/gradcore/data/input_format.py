@@ -1,30 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From images to the network's input format: bytes through a table, everything a piece at a time, values outside the
-range counted."""
+"""Images in the network's input format. Bytes go through a table, large arrays are converted piece by piece, values
+outside the range are counted."""
+
+from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from gradcore.files.atomic import StrPath
 from gradcore.network.description import Network
 from gradcore.numerics.fixed_point import Format, quantize
 
-OUTSIDE_MAX = 0.01  # of an array's words may lie outside the input format; such images were meant for another range
+OUTSIDE_MAX = 0.01  # share of words outside the input format; beyond it the images were meant for another range
 _PIECE = 1 << 18
 
 
 class DataError(ValueError):
     """Data that cannot be used. Attributes: file, key (of the .npz file, or '')."""
 
-    def __init__(self, file, key, problem):
+    def __init__(self, file: StrPath, key: str, problem: str) -> None:
         self.file, self.key = str(file), key
         super().__init__(": ".join(part for part in (self.file, key, problem) if part))
 
 
-def real(x) -> np.ndarray:
+def real(x: np.ndarray) -> np.ndarray:
     """Images as float64: bytes mean 0..1, all others themselves."""
     return x / 255.0 if x.dtype == np.uint8 else x.astype(np.float64)
 
 
-def quantize_input(x, network: Network) -> np.ndarray:
+def quantize_input(x: np.ndarray, network: Network) -> np.ndarray:
     """Images `x` (N, ..) as int16 of the network's input format, half-even, saturated; bytes mean 0..1."""
     x, form = np.asarray(x), Format(network.data_width, network.input_frac)
     table = quantize(real(np.arange(256, dtype=np.uint8)), form, "half_even").astype(np.int16)
@@ -37,7 +41,7 @@ def quantize_input(x, network: Network) -> np.ndarray:
     return result
 
 
-def outside(x, network: Network) -> int:
+def outside(x: np.ndarray, network: Network) -> int:
     """Number of words of images `x` that saturation changes by more than one step of the input format."""
     low, high = _range(network)
     if low <= _real(x.min()) and _real(x.max()) <= high:
@@ -47,7 +51,7 @@ def outside(x, network: Network) -> int:
     )
 
 
-def check_range(source, key: str, x, network: Network) -> list:
+def check_range(source: StrPath, key: str, x: np.ndarray, network: Network) -> list[str]:
     """Lines of warning about values outside the input format. Raises DataError, naming file and array, for more than
     OUTSIDE_MAX of them."""
     low, high = _range(network)
@@ -72,16 +76,16 @@ def check_range(source, key: str, x, network: Network) -> list:
     return [f"{source}: {key}: {found} and are saturated"]
 
 
-def _real(word) -> float:
+def _real(word: ArrayLike) -> float:
     return float(real(np.asarray(word)))
 
 
-def _range(network: Network) -> tuple:
+def _range(network: Network) -> tuple[float, float]:
     form = Format(network.data_width, network.input_frac)
     return form.min * 2.0**-form.frac, (form.max + 1) * 2.0**-form.frac
 
 
-def _pieces(x):
+def _pieces(x: np.ndarray) -> Iterator[slice]:
     """Slices of the first axis with about _PIECE words each."""
     step = max(1, _PIECE // max(1, x[:1].size))
     return (slice(at, at + step) for at in range(0, len(x), step))

@@ -7,27 +7,29 @@ import json
 import zipfile
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from gradcore.files import npz, strict_json
-from gradcore.files.atomic import FileError, read_bytes
+from gradcore.files.atomic import FileError, StrPath, read_bytes
 
 MARK = b"gradcore crc32 "
 HEADER = "header"
 
 
-def pack(header: dict, arrays: dict) -> bytes:
+def pack(header: dict, arrays: dict[str, np.ndarray]) -> bytes:
     """Bytes of an archive of `header` (as JSON) and named arrays; the same content gives the same bytes."""
     buffer = io.BytesIO()
-    np.savez(buffer, **{HEADER: np.array(strict_json.dumps(header))}, **arrays)
+    named: dict[str, Any] = {HEADER: np.array(strict_json.dumps(header)), **arrays}
+    np.savez(buffer, **named)
     with zipfile.ZipFile(buffer, "a") as archive:
         archive.comment = MARK + b"0" * 8
     body = buffer.getvalue()[:-8]
     return body + b"%08x" % zlib.crc32(body)
 
 
-def unpack(path, kinds: tuple, version: int) -> tuple:
+def unpack(path: StrPath, kinds: tuple[str, ...], version: int) -> tuple[dict, dict[str, np.ndarray]]:
     """(header, arrays) of an archive whose header has one of these kinds and this version. Raises Damaged, or FileError
     where it is something else."""
     data = read_bytes(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are whole or not there: written beside their place, brought to the disk, renamed."""
+"""Files that are whole or not there: written under another name, flushed to the disk, renamed."""
 
 import errno
 import os
@@ -7,21 +7,23 @@ import secrets
 import stat
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from gradcore.files import strict_json
 
-_unfinished = set()  # temporary files of this process
+StrPath = str | os.PathLike[str]
+_unfinished: set[Path] = set()  # temporary files of this process
 
 
 class FileError(ValueError):
     """A file or folder that cannot be used. Attributes: file, problem."""
 
-    def __init__(self, file, problem):
+    def __init__(self, file: StrPath, problem: str) -> None:
         self.file, self.problem = str(file), problem
         super().__init__(f"{file}: {problem}")
 
 
-def read_bytes(path) -> bytes:
+def read_bytes(path: StrPath) -> bytes:
     """Contents of a file. Raises FileError."""
     try:
         return Path(path).read_bytes()
@@ -29,7 +31,7 @@ def read_bytes(path) -> bytes:
         raise FileError(path, f"cannot be read: {error.strerror}") from error
 
 
-def make_folder(path) -> Path:
+def make_folder(path: StrPath) -> Path:
     """The folder `path`, made with its parents where it is missing. Raises FileError."""
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
@@ -38,7 +40,7 @@ def make_folder(path) -> Path:
     return Path(path)
 
 
-def write_bytes(path, data: bytes, previous=None) -> None:
+def write_bytes(path: StrPath, data: bytes, previous: StrPath | None = None) -> None:
     """Make `path` a file of `data`, in one step: at any moment there is the old file or the new one, whole and on the
     disk.
 
@@ -68,17 +70,17 @@ def write_bytes(path, data: bytes, previous=None) -> None:
         raise FileError(path, f"cannot be written: {error.strerror}") from error
 
 
-def write_text(path, text: str) -> None:
+def write_text(path: StrPath, text: str) -> None:
     """`write_bytes` of a text."""
     write_bytes(path, text.encode())
 
 
-def write_json(path, content) -> None:
+def write_json(path: StrPath, content: Any) -> None:
     """`write_bytes` of `content` as JSON; what JSON does not know becomes text."""
     write_text(path, strict_json.dumps(content, 1) + "\n")
 
 
-def remove(path) -> None:
+def remove(path: StrPath) -> None:
     """Remove a file, if it is there. Raises FileError."""
     try:
         Path(path).unlink(missing_ok=True)
@@ -86,15 +88,14 @@ def remove(path) -> None:
         raise FileError(path, f"cannot be removed: {error.strerror}") from error
 
 
-def remove_leftovers(folder) -> None:
-    """Remove what processes that were killed have left of `write_bytes` in `folder`; nobody else may be writing
-    there."""
+def remove_leftovers(folder: StrPath) -> None:
+    """Remove the temporary files that killed processes have left in `folder`; nobody else may be writing there."""
     for path in Path(folder).glob(".*.????????.tmp"):
         remove(path)
 
 
 def abandon() -> None:
-    """Remove the temporary files of this process: for an end in the middle of everything."""
+    """Remove the temporary files of this process, when it has to end at once."""
     for path in list(_unfinished):
         with suppress(OSError):
             path.unlink()
@@ -110,7 +111,7 @@ def _store(path: Path, data: bytes) -> None:
         os.close(file)
 
 
-def _keep(target: Path, previous) -> None:
+def _keep(target: Path, previous: StrPath) -> None:
     """Let `previous` be what `target` is; it stays in its place, too, where the file system has links."""
     link = _beside(target)
     _unfinished.add(link)

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reader of .npz archives that trusts nothing: sizes are checked in the directory and in the header of each array
-before memory is taken."""
+"""A reader of .npz archives that trusts nothing: before it takes memory it checks the sizes in the directory and in the
+header of each array."""
 
 import io
 import math
 import zipfile
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
+
+from gradcore.files.atomic import StrPath
 
 BYTES_MAX = 8 << 30  # of all arrays that are read from one file, or of one set of image files
 DIRECTORY_MAX = 1 << 20  # bytes of the archive's directory
@@ -18,10 +21,17 @@ ROOM = 64 << 20
 _CHUNK = 1 << 20
 
 
+class Reader(Protocol):
+    """An opened file."""
+
+    def read(self, size: int, /) -> bytes:
+        """Up to `size` bytes."""
+
+
 class NpzError(ValueError):
     """An archive that cannot be read. Attributes: key (array or ""), problem."""
 
-    def __init__(self, key, problem):
+    def __init__(self, key: str, problem: str) -> None:
         self.key, self.problem = key, problem
         super().__init__(": ".join(part for part in (key, problem) if part))
 
@@ -34,7 +44,7 @@ def check_size(key: str, size: int, packed: int) -> None:
         raise NpzError(key, f"would grow from {packed} to {size} bytes, more than {RATIO_MAX} times")
 
 
-def read(source, *choices: tuple, kinds: str = "biuf") -> dict:
+def read(source: StrPath | bytes, *choices: tuple[str, ...], kinds: str = "biuf") -> dict[str, np.ndarray]:
     """Arrays by name of a .npz file (path or bytes): those of the first of the `choices` of names that it has all of,
     without choices all.
 
@@ -56,7 +66,9 @@ def read(source, *choices: tuple, kinds: str = "biuf") -> dict:
         raise NpzError("", f"cannot be read: {error!r:.100}") from error
 
 
-def _arrays(archive, packed, choices, kinds) -> dict:
+def _arrays(
+    archive: zipfile.ZipFile, packed: int, choices: tuple[tuple[str, ...], ...], kinds: str
+) -> dict[str, np.ndarray]:
     members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
     if len(archive.infolist()) > MEMBERS_MAX or len(members) < len(archive.infolist()):
         raise NpzError("", f"has {len(archive.infolist())} arrays, more than {MEMBERS_MAX}, or two of one name")
@@ -84,7 +96,7 @@ def _arrays(archive, packed, choices, kinds) -> dict:
     return result
 
 
-def _array(archive, info, kinds) -> np.ndarray:
+def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, kinds: str) -> np.ndarray:
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise NpzError("", f"is compressed by method {info.compress_type}, not stored or deflated")
     with archive.open(info) as file:
@@ -99,7 +111,7 @@ def _array(archive, info, kinds) -> np.ndarray:
     return data.view(dtype).reshape(shape[::-1]).T if fortran else data.view(dtype).reshape(shape)
 
 
-def fill(data: np.ndarray, file, key: str) -> None:
+def fill(data: np.ndarray, file: Reader, key: str) -> None:
     """Fill the bytes `data` from a file, which must end with them, a piece at a time. Raises NpzError."""
     at = 0
     while part := file.read(min(_CHUNK, data.size - at) or 1):
@@ -111,7 +123,7 @@ def fill(data: np.ndarray, file, key: str) -> None:
         raise NpzError(key, f"ends after {at} of {data.size} bytes")
 
 
-def _header(file) -> tuple:
+def _header(file: Reader) -> tuple[tuple[int, ...], bool, np.dtype, int]:
     """(shape, fortran order, dtype, bytes of the header) of an array; np.lib.format would take memory for any length
     that the file claims."""
     head = file.read(8)
@@ -134,11 +146,11 @@ def _header(file) -> tuple:
 class _File(io.BufferedReader):
     """A file, or bytes, that refuses to read the directory of an archive when it is too large."""
 
-    def __init__(self, source):
+    def __init__(self, source: StrPath | bytes) -> None:
         super().__init__(io.BytesIO(source) if isinstance(source, bytes) else io.FileIO(Path(source)))
         self.size = self.seek(0, io.SEEK_END)
 
-    def read(self, size=-1):
+    def read(self, size: int | None = -1) -> bytes:
         data = super().read(DIRECTORY_MAX + 1 if size is None or not 0 <= size <= DIRECTORY_MAX else size)
         if len(data) > DIRECTORY_MAX:
             raise NpzError("", f"cannot be read: its directory has more than {DIRECTORY_MAX} bytes")

@@ -3,16 +3,17 @@
 
 import json
 import math
+from typing import Any
 
 import numpy as np
 
 
-def dumps(content, indent: int | None = None) -> str:
+def dumps(content: Any, indent: int | None = None) -> str:
     """`content` as text; what JSON does not know becomes text."""
     return json.dumps(_defined(content), indent=indent, default=str, allow_nan=False)
 
 
-def _defined(x):
+def _defined(x: Any) -> Any:
     if isinstance(x, dict):
         return {key: _defined(value) for key, value in x.items()}
     if isinstance(x, (list, tuple)):

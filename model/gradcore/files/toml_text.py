@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads TOML that somebody else may have made: bounded in size, depth and time."""
+"""Reads TOML from anybody: its size, depth and time are bounded."""
 
 import tomllib
 from pathlib import Path
+
+from gradcore.files.atomic import StrPath
 
 TEXT_MAX = 1 << 19  # bytes of a file
 LINE_MAX = 500  # characters of a line: the parser's time grows with the square of a dotted key
 
 
-def read(path) -> str:
+def read(path: StrPath) -> str:
     """Text of a file. Raises ValueError when it is too long or not UTF-8, OSError when it cannot be read."""
     with Path(path).open("rb") as file:
         data = file.read(TEXT_MAX + 1)

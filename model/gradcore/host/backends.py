@@ -2,12 +2,21 @@
 """A network being trained somewhere: on a simulated engine, on the machine model, or by the reference trainer
 itself."""
 
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
 from gradcore.compiler.compile import check_reductions, compile_network
-from gradcore.host.device import Device, EngineError, MachineBackend
+from gradcore.host.control import EngineError
+from gradcore.host.device import Device, MachineBackend
+from gradcore.host.engine_port import NamedBackend, Recorder
 from gradcore.host.linux import open_device
 from gradcore.host.recovery import Trainer
+from gradcore.isa.config import EngineConfig
+from gradcore.network.description import Network
 from gradcore.numerics.fixed_point import ACC_W
-from gradcore.reference.trainer import ReferenceTrainer
+from gradcore.reference.trainer import ReferenceTrainer, State
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import FRONTS, build_engine
 
@@ -15,40 +24,69 @@ BACKENDS = (*FRONTS, "machine", "reference")
 EVENTS = 1 << 16
 
 
+class Session(Protocol):
+    """What a training and an evaluation need of either session below."""
+
+    name: str
+    config: EngineConfig | None
+    engine_sha256: str | None
+    memory: Memory | None
+
+    @property
+    def recoveries(self) -> int: ...
+
+    def step(self, x: np.ndarray, labels: np.ndarray, iteration: int) -> int: ...
+
+    def overflowed(self) -> bool: ...
+
+    def outputs(self, x: np.ndarray) -> np.ndarray: ...
+
+    def weights(self) -> State: ...
+
+    def load(self, state: State) -> None: ...
+
+    def counters(self) -> dict[str, int]: ...
+
+    def close(self) -> None: ...
+
+
 class ReferenceSession:
     """The reference trainer as a session: no engine, no cycles."""
 
-    name, engine_sha256, can_record, memory = "reference", None, False, None
+    name, recoveries = "reference", 0
+    config: EngineConfig | None = None
+    engine_sha256: str | None = None
+    memory: Memory | None = None
 
-    def __init__(self, network, seed, acc_width=ACC_W):
+    def __init__(self, network: Network, seed: int, acc_width: int = ACC_W) -> None:
         self.trainer = ReferenceTrainer(network, seed, acc_width=acc_width)
 
-    def step(self, x, labels, iteration):
+    def step(self, x: np.ndarray, labels: np.ndarray, iteration: int) -> int:
         """Train on integers `x` (N, C, H, W); returns the integer LOSS."""
         self.trainer.grad_overflow = False
         return self.trainer.step(x, labels, iteration)
 
-    def overflowed(self):
+    def overflowed(self) -> bool:
         """Did a gradient of the last step overflow?"""
         return self.trainer.grad_overflow
 
-    def outputs(self, x):
+    def outputs(self, x: np.ndarray) -> np.ndarray:
         """Integer outputs (N, classes)."""
         return self.trainer.forward(x)
 
-    def weights(self):
+    def weights(self) -> State:
         """State as `ReferenceTrainer.weights`."""
         return self.trainer.weights()
 
-    def load(self, state):
+    def load(self, state: State) -> None:
         """Take over a state."""
         self.trainer.load(state)
 
-    def counters(self):
+    def counters(self) -> dict[str, int]:
         """None are counted."""
         return {}
 
-    def close(self):
+    def close(self) -> None:
         """Nothing to free."""
 
 
@@ -56,23 +94,38 @@ class EngineSession:
     """A `Device` on some back end, with a `Trainer` that goes on after engine errors and says so. Counters are those
     of the last program."""
 
-    def __init__(self, backend, network, config, seed, engine_sha256=None, say=print):
-        self.name, self.config, self.engine_sha256 = backend.name, config, engine_sha256
-        self.can_record, self.memory = hasattr(backend, "record"), getattr(backend, "memory", None)
+    def __init__(
+        self,
+        backend: NamedBackend,
+        network: Network,
+        config: EngineConfig,
+        seed: int,
+        engine_sha256: str | None = None,
+        say: Callable[[str], None] = print,
+    ) -> None:
+        self.name, self.engine_sha256 = backend.name, engine_sha256
+        self.config: EngineConfig | None = config
+        self.memory: Memory | None = getattr(backend, "memory", None)
+        self._recorder = backend if isinstance(backend, Recorder) else None
         self.device = Device(backend, network, config, seed, origin=getattr(backend, "origin", 0), say=say)
         self.trainer = Trainer(self.device, say=lambda event: say(f"recovered: {event}"))
-        if backend.name in FRONTS:
+        if isinstance(backend, SimBackend):
             # Long enough for a memory twenty times slower than expected; a hang is found in seconds.
             self.device.timeout = (1_000_000 + 20 * self.device.compiled.train.cycles) / backend.cycles_per_second
         self.outputs, self.weights, self.load = self.trainer.outputs, self.trainer.weights, self.trainer.load
         self.counters, self.close = self.device.counters, self.device.close
 
     @property
-    def recoveries(self):
+    def can_record(self) -> bool:
+        """Does the back end record instructions?"""
+        return self._recorder is not None
+
+    @property
+    def recoveries(self) -> int:
         """How often an error has been overcome."""
         return self.trainer.recoveries
 
-    def step(self, x, labels, iteration):
+    def step(self, x: np.ndarray, labels: np.ndarray, iteration: int) -> int:
         """Train on integers `x` (N, C, H, W); returns the integer LOSS. Raises EngineError when several attempts
         have failed."""
         self.device.grad_overflow = False
@@ -82,27 +135,36 @@ class EngineSession:
             error.args = (f"minibatch {iteration}: {error}",)
             raise
 
-    def overflowed(self):
+    def overflowed(self) -> bool:
         """Did a gradient of the last step overflow?"""
         return self.device.grad_overflow
 
-    def record(self):
+    def record(self) -> None:
         """Record the instructions of the following program."""
-        self.device.backend.record(EVENTS)
+        assert self._recorder is not None
+        self._recorder.record(EVENTS)
 
-    def recorded(self):
+    def recorded(self) -> tuple[np.ndarray, int, tuple[Any, ...]]:
         """Stop recording: events, how many older ones were lost, operations of the training program."""
-        events, lost = self.device.backend.events()
-        self.device.backend.record(0)
+        assert self._recorder is not None
+        events, lost = self._recorder.events()
+        self._recorder.record(0)
         return events, lost, self.operations
 
     @property
-    def operations(self):
+    def operations(self) -> tuple[Any, ...]:
         """Operations of the training program of a whole minibatch."""
         return self.device.compiled.train.ops
 
 
-def open_session(backend, network, config, seed, memory=Memory(), say=print):
+def open_session(
+    backend: str,
+    network: Network,
+    config: EngineConfig,
+    seed: int,
+    memory: Memory = Memory(),
+    say: Callable[[str], None] = print,
+) -> Session:
     """Session of a back end name: one of `BACKENDS`, uio:N, xdma:N. Raises CompileError when the network does not
     fit the engine, DeviceError when there is no such device."""
     if backend == "reference":

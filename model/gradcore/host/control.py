@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The engine's control registers from the host: start, wait, stop, recover. Works on any back end
-(gradcore.host.device) and needs no network.
+(gradcore.host.engine_port) and needs no network.
 
-Whatever ends a wait, the engine is stopped and quiet before anybody hears of it, or the exception says that it is not.
-Waiting goes through the back end's `wait_irq`, so that simulated time passes, too.
+However a wait ends, the engine is stopped and quiet before the caller hears of it; where it is not, the exception says
+so. Waiting calls the back end's `wait_irq`, so simulated time passes as well.
 """
 
+from collections.abc import Callable
+
+from gradcore.host.engine_port import Backend
 from gradcore.isa import registers as reg
 from gradcore.isa.instruction import ENGINES
 
@@ -27,7 +30,9 @@ class EngineError(RuntimeError):
     """The engine stopped with an error or did not finish. Attributes: code, index (instruction), address
     (doc/registers.md, "Errors")."""
 
-    def __init__(self, message, code=None, index=None, address=None):
+    def __init__(
+        self, message: str, code: int | None = None, index: int | None = None, address: int | None = None
+    ) -> None:
         self.code, self.index, self.address = code, index, address
         super().__init__(message)
 
@@ -45,12 +50,12 @@ class EngineReset(EngineError):
 
 
 class EngineTimeout(EngineError):
-    """The program did not end in time and was stopped. `code` and `index`: what the engine says of the stop."""
+    """The program did not end in time and was stopped. `code` and `index` are those of the stop."""
 
 
-def require_quiet(backend):
-    """Raise EngineBusy or EngineHung when a program runs or the memory owes answers. Buffers that are being cleared
-    are waited for."""
+def require_quiet(backend: Backend) -> None:
+    """Raise EngineBusy or EngineHung when a program runs or the memory owes answers. Buffers that are being cleared are
+    waited for."""
     status = backend.read32(reg.STATUS)
     if status & reg.BUSY:
         _pause(backend, reg.BUSY, _clearing(backend))
@@ -64,8 +69,8 @@ def require_quiet(backend):
         raise _hung(backend)
 
 
-def execute(backend, timeout: float, what: str, patience: float = PATIENCE) -> int:
-    """Run the program that the registers tell; returns STATUS with done or failed. `what` names the program in
+def execute(backend: Backend, timeout: float, what: str, patience: float = PATIENCE) -> int:
+    """Run the program that the registers point to; returns STATUS with done or failed set. `what` names the program in
     messages.
 
     Raises EngineBusy, EngineHung (nothing was started), EngineTimeout, EngineReset, EngineError (the start was
@@ -88,22 +93,22 @@ def execute(backend, timeout: float, what: str, patience: float = PATIENCE) -> i
     return status
 
 
-def stop(backend, patience: float = PATIENCE) -> int:
-    """Stop the program that runs, if one does; returns STATUS, not busy. Raises EngineHung when the engine stays
-    busy for `patience` seconds."""
+def stop(backend: Backend, patience: float = PATIENCE) -> int:
+    """Stop the program that runs, if one does; returns STATUS, not busy. Raises EngineHung when the engine stays busy
+    for `patience` seconds."""
     status = backend.read32(reg.STATUS)
     if not status & reg.BUSY:
         return status
     backend.write32(reg.IRQ_ENABLE, IRQS)
     backend.write32(reg.CTRL, reg.STOP)
-    status = _wait(backend, patience)
-    if status is None:
+    ended = _wait(backend, patience)
+    if ended is None:
         raise EngineHung(f"the engine is still busy {patience:g} s after the stop: reset it together with its memory")
-    return status
+    return ended
 
 
-def recover(backend, force: bool = False, late: float = LATE, patience: float = PATIENCE) -> list:
-    """Make the engine ready for a start, whatever happened; returns what had to be done, as texts.
+def recover(backend: Backend, force: bool = False, late: float = LATE, patience: float = PATIENCE) -> list[str]:
+    """Make the engine ready for a start, whatever has happened; returns what had to be done, as lines of text.
 
     A running program is stopped. Answers that the memory owes are awaited for `late` seconds; then `force` forgets
     them, which is right only if the memory has been reset or is dead: an answer that comes later is taken for that of a
@@ -127,7 +132,7 @@ def recover(backend, force: bool = False, late: float = LATE, patience: float = 
     return done
 
 
-def error_registers(backend) -> tuple:
+def error_registers(backend: Backend) -> tuple[int | None, int | None, int | None]:
     """(code, index, address) of the last program; all None if it did not fail."""
     if not backend.read32(reg.STATUS) & reg.FAILED:
         return None, None, None
@@ -135,18 +140,34 @@ def error_registers(backend) -> tuple:
     return error & 0xFF, error >> 8, read64(backend, reg.ERROR_ADDR)
 
 
-def read64(backend, offset: int) -> int:
+def read64(backend: Backend, offset: int) -> int:
     """A register of two words, the low one first: of a counter it keeps the high one."""
     return backend.read32(offset) | backend.read32(offset + 4) << 32
 
 
-def counters(backend) -> dict:
+def write64(backend: Backend, offset: int, value: int) -> None:
+    """A register of two words."""
+    backend.write32(offset, value & 0xFFFFFFFF)
+    backend.write32(offset + 4, value >> 32)
+
+
+def counters(backend: Backend) -> dict[str, int]:
     """Counters of the last program by name (gradcore.isa.registers.COUNTER_NAMES)."""
     return {name: read64(backend, reg.COUNTERS + 8 * index) for index, name in reg.COUNTER_NAMES.items()}
 
 
-def state_text(backend) -> str:
-    """What the engine is at, in words."""
+def failure(backend: Backend, status: int, describe: Callable[[int], str]) -> EngineError:
+    """The error of the program that has just failed with `status`; describe(index) names its instruction."""
+    code, index, address = error_registers(backend)
+    assert code is not None and index is not None
+    where = f" (address {address:#x})" if code in reg.WITH_ADDRESS else ""
+    owes = "; the memory owes answers: recover() before the next run" if status & reg.BUS_OPEN else ""
+    text = f"{reg.ERRORS.get(code, f'error {code}')} at {describe(index)}{where}{owes}"
+    return EngineError(text, code, index, address)
+
+
+def state_text(backend: Backend) -> str:
+    """The state of the engine in words."""
     status = backend.read32(reg.STATUS)
     words = [name for bit, name in STATES.items() if status & bit] or ["idle"]
     code, index, _ = error_registers(backend)
@@ -155,7 +176,7 @@ def state_text(backend) -> str:
     return ", ".join(words)
 
 
-def _hung(backend) -> EngineHung:
+def _hung(backend: Backend) -> EngineHung:
     return EngineHung(
         f"the memory owes answers to bursts of the program before ({state_text(backend)}): repair it, then recover(); "
         "or reset it, with its interconnect, then recover(force=True)",
@@ -163,8 +184,9 @@ def _hung(backend) -> EngineHung:
     )
 
 
-def _start(backend):
-    """Write CTRL and see that it was taken: DONE may still be that of the program before, IRQ_STATUS is not."""
+def _start(backend: Backend) -> None:
+    """Start the program and check that the engine took the start. DONE may still be that of the program before;
+    IRQ_STATUS is not."""
     backend.write32(reg.IRQ_STATUS, IRQS)
     backend.write32(reg.CTRL, reg.START)
     for _ in range(100):
@@ -173,7 +195,7 @@ def _start(backend):
     raise EngineError(f"the engine ignored the start, STATUS {backend.read32(reg.STATUS):#x}")
 
 
-def _wait(backend, timeout: float) -> int | None:
+def _wait(backend: Backend, timeout: float) -> int | None:
     """STATUS as soon as busy has fallen; None after `timeout` seconds."""
     waited, part = 0.0, FIRST
     while True:
@@ -187,8 +209,8 @@ def _wait(backend, timeout: float) -> int | None:
             return None
 
 
-def _pause(backend, bit: int, seconds: float) -> bool:
-    """Wait until the bit of STATUS has fallen; False when it has not after `seconds`. No interrupt tells of it."""
+def _pause(backend: Backend, bit: int, seconds: float) -> bool:
+    """Wait until a bit of STATUS is clear; False if it is still set after `seconds`. There is no interrupt for this."""
     waited, part = 0.0, FIRST / 10
     while backend.read32(reg.STATUS) & bit:
         if waited >= seconds:
@@ -199,16 +221,16 @@ def _pause(backend, bit: int, seconds: float) -> bool:
     return True
 
 
-def _clearing(backend) -> float:
-    """Seconds in which all buffers are certainly cleared: a word of the deepest one per cycle, of 100 MHz on a
-    board."""
+def _clearing(backend: Backend) -> float:
+    """Seconds after which all buffers are cleared: one word of the deepest per cycle. A board is taken to run at 100
+    MHz."""
     depths = backend.read32(reg.CONFIG2)
     cycles = 2 << max(depths >> shift & 0xFF for shift in (0, 8, 16, 24))
     return max(0.01, cycles / getattr(backend, "cycles_per_second", 100_000_000))
 
 
-def _halt(backend, patience: float) -> str:
-    """Stop what runs and say what has become of it; raises nothing that would hide the first error."""
+def _halt(backend: Backend, patience: float) -> str:
+    """Stop the engine and say how that went. Raises nothing: the first error must not be hidden."""
     try:
         before = backend.read32(reg.STATUS)
         stop(backend, patience)
@@ -220,9 +242,9 @@ def _halt(backend, patience: float) -> str:
     return f"{'stopped, ' if before & reg.BUSY else ''}the engine is quiet ({after})"
 
 
-def _doing(backend) -> str:
-    """What each engine is at: the counters that still run, with the tag of an instruction in execution where the
-    back end can tell."""
+def _doing(backend: Backend) -> str:
+    """What each engine is doing: its counters that still count, and the tag of its instruction where the back end knows
+    it."""
     places = {name: reg.COUNTERS + 8 * index for index, name in reg.COUNTER_NAMES.items() if "." in name}
     before, after = ({name: backend.read32(offset) for name, offset in places.items()} for _ in range(2))
     tags, found = getattr(backend, "executing", {}), []

@@ -1,25 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trained network at work: outputs of a weights.npz, a checkpoint or a run folder on any back end, and what follows
-from them."""
+"""A trained network in use: the outputs of a weights.npz, a checkpoint or a run folder on any back end, as classes and
+scores."""
 
 import csv
 import io
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from gradcore.data import datasets
 from gradcore.data.datasets import DataError, check_range, quantize_input
-from gradcore.files.atomic import FileError, write_bytes
+from gradcore.files.atomic import FileError, StrPath, write_bytes
 from gradcore.host import model_file, run_folder
 from gradcore.host.backends import open_session
 from gradcore.host.model_file import Model
+from gradcore.isa.config import EngineConfig
 from gradcore.numerics.fixed_point import Format, dequantize
+from gradcore.sim.backend import Memory
 
 FORMATS = (".npz", ".csv")
 
 
-def load_model(path) -> Model:
+def load_model(path: StrPath) -> Model:
     """The model of a file; of a run folder its weights.npz, before the end of the run its checkpoint. Raises
     FileError."""
     path = Path(path)
@@ -33,13 +37,20 @@ def load_model(path) -> Model:
     return found.model
 
 
-def load_images(source) -> np.ndarray:
+def load_images(source: StrPath) -> np.ndarray:
     """Real images (N, C, H, W): the array `images` of a .npz file, else the test images of a data set. Raises
     DataError."""
     return datasets.load_images(source) if Path(source).suffix == ".npz" else datasets.load(source).x_test
 
 
-def outputs(model: Model, images, backend, config, memory, say=print) -> np.ndarray:
+def outputs(
+    model: Model,
+    images: np.ndarray,
+    backend: str,
+    config: EngineConfig,
+    memory: Memory,
+    say: Callable[[str], None] = print,
+) -> np.ndarray:
     """Integers (N, classes) in the last layer's format, those of the training's own evaluation. Raises DataError,
     CompileError, EngineError."""
     network = model.network
@@ -55,17 +66,18 @@ def outputs(model: Model, images, backend, config, memory, say=print) -> np.ndar
         session.close()
 
 
-def predictions(model: Model, found) -> dict:
+def predictions(model: Model, found: np.ndarray) -> dict[str, np.ndarray]:
     """classes (N,), scores (N, classes) as real numbers and outputs, the same as integers."""
     scores = dequantize(found, Format(model.network.data_width, model.network.graph.output.frac))
     return {"classes": found.argmax(axis=1), "scores": scores, "outputs": found}
 
 
-def write_predictions(path, found: dict) -> None:
+def write_predictions(path: StrPath, found: dict[str, np.ndarray]) -> None:
     """Write `predictions` as .npz or, without the integers, as .csv. Raises FileError."""
     buffer = io.BytesIO()
     if Path(path).suffix == ".npz":
-        np.savez(buffer, **found)
+        named: dict[str, Any] = {**found}
+        np.savez(buffer, **named)
     else:
         text = io.TextIOWrapper(buffer, encoding="ascii", newline="", write_through=True)
         rows = csv.writer(text, lineterminator="\n")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is what the host wrote into the engine's memory still there? CRC-32 of everything placed, compared with what is
-read back."""
+"""Does the engine's memory still hold what the host wrote? The CRC-32 of everything written is compared with that of
+what is read back."""
 
 import zlib
 from dataclasses import dataclass
@@ -8,15 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from gradcore.host.control import EngineError
+from gradcore.host.engine_port import Backend
 
 
 class IntegrityError(EngineError):
     """Bytes in the engine's memory, or on the way to it, are not those that the host wrote; the message names them."""
 
 
-def crc(data) -> int:
+def crc(data: np.ndarray) -> int:
     """CRC-32 (zlib's) of an array of bytes."""
-    return zlib.crc32(np.ascontiguousarray(data))
+    return zlib.crc32(np.ascontiguousarray(data).data)
 
 
 @dataclass(frozen=True)
@@ -29,17 +30,17 @@ class Piece:
     sum: int
 
     @classmethod
-    def of(cls, name: str, address: int, data):
+    def of(cls, name: str, address: int, data: np.ndarray) -> "Piece":
         """A piece with the CRC of `data` as it is now."""
         return cls(name, address, data, crc(data))
 
-    def intact(self, backend) -> bool:
+    def intact(self, backend: Backend) -> bool:
         """Does the memory hold these bytes?"""
         return crc(backend.mem_read(self.address, len(self.data))) == self.sum
 
-    def write(self, backend, tries: int = 2):
-        """Write the bytes and read them back. Raises IntegrityError when they have changed in the host or do not
-        arrive in `tries` times."""
+    def write(self, backend: Backend, tries: int = 2) -> None:
+        """Write the bytes and read them back. Raises IntegrityError when they have changed in the host or do not arrive
+        in `tries` times."""
         if crc(self.data) != self.sum:
             raise IntegrityError(f"{self.name}: the host's copy has changed")
         for _ in range(tries):
@@ -52,7 +53,7 @@ class Piece:
         )
 
 
-def read_twice(backend, name: str, address: int, size: int) -> np.ndarray:
+def read_twice(backend: Backend, name: str, address: int, size: int) -> np.ndarray:
     """Bytes of the memory, read again and compared. Raises IntegrityError when the two differ."""
     data = backend.mem_read(address, size)
     if crc(data) != crc(backend.mem_read(address, size)):

@@ -5,6 +5,7 @@ once."""
 import os
 import signal
 from contextlib import suppress
+from types import FrameType
 
 from gradcore.files import atomic as files
 
@@ -16,7 +17,7 @@ _gentle = False  # raise an exception? Not before all modules are loaded: an imp
 class Interrupted(BaseException):
     """A signal asks the program to end. Attribute: code, the exit code."""
 
-    def __init__(self, number: int):
+    def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
         self.code = 128 + number
 
@@ -41,7 +42,7 @@ def check() -> None:
         raise Interrupted(_received)
 
 
-def _handle(number, _frame):
+def _handle(number: int, _frame: FrameType | None) -> None:
     global _received
     if _gentle and _received is None:
         _received = number

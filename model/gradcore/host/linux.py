@@ -3,8 +3,8 @@
 
 Both map the engine's 4 KiB of registers and wait for its interrupt in a file. UIO maps the memory, too; XDMA has files
 for it, one each way. Needs the rights to open the device's files; nothing else on the host may use the memory. A device
-belongs to one process at a time: the file of its registers is locked (flock) as long as the back end is open, which the
-kernel ends with the process. Not yet run on a board: the tests put files and pipes in their place.
+belongs to one process at a time: the back end holds a lock (flock) on the file of its registers, which the kernel
+releases when the process ends. Not yet run on a board; the tests use files and pipes instead.
 """
 
 import atexit
@@ -14,6 +14,7 @@ import os
 import select
 import struct
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +44,7 @@ def _map(file: int, size: int, offset: int, path: Path) -> mmap.mmap:
         raise DeviceError(f"{path}: {size} bytes from {offset} cannot be mapped: {error}") from error
 
 
-def _lock(file: int, path: Path):
+def _lock(file: int, path: Path) -> None:
     """Take the device for this process. Closing the file frees it."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -73,10 +74,13 @@ class LinuxBackend:
     Closed at the end of Python at the latest; a program that it has started and that still runs is stopped then.
     """
 
+    name: str
+    size: int
     origin = 0
 
-    def __init__(self, registers: Path, events: Path, flags: int = os.O_RDONLY):
-        self._files, self._mapped, self._registers = [_open(registers, os.O_RDWR | os.O_SYNC)], None, None
+    def __init__(self, registers: Path, events: Path, flags: int = os.O_RDONLY) -> None:
+        self._files = [_open(registers, os.O_RDWR | os.O_SYNC)]
+        self._registers: memoryview | None = None
         self._started = False
         atexit.register(self.close)
         try:
@@ -90,19 +94,27 @@ class LinuxBackend:
             self.close()
             raise
 
-    def _open_memory(self):
+    def _open_memory(self) -> None:
         """What a subclass opens; closed with the rest when it fails."""
 
     def read32(self, offset: int) -> int:
+        assert self._registers is not None, "closed"
         return self._registers[offset // 4]
 
-    def write32(self, offset: int, value: int):
+    def write32(self, offset: int, value: int) -> None:
+        assert self._registers is not None, "closed"
         self._started |= offset == reg.CTRL
         self._registers[offset // 4] = int(value) & 0xFFFFFFFF
 
+    def mem_read(self, address: int, size: int) -> np.ndarray:
+        raise NotImplementedError
+
+    def mem_write(self, address: int, data: np.ndarray) -> None:
+        raise NotImplementedError
+
     def wait_irq(self, timeout: float = 600.0) -> bool:
-        """Sleep until the interrupt; looks at the registers once a second, too, in case the event was somebody
-        else's."""
+        """Sleep until the interrupt. The registers are also read once a second, in case somebody else took the
+        event."""
         end = time.monotonic() + timeout
         while not self.read32(reg.IRQ_STATUS) & self.read32(reg.IRQ_ENABLE):
             left = end - time.monotonic()
@@ -114,7 +126,7 @@ class LinuxBackend:
                 os.read(self._events, 4)
         return True
 
-    def close(self):
+    def close(self) -> None:
         """Stop a program that this back end has started and that still runs, and close the device's files."""
         atexit.unregister(self.close)
         if self._registers is not None:
@@ -129,7 +141,7 @@ class LinuxBackend:
         while self._files:
             os.close(self._files.pop())
 
-    def _arm(self):
+    def _arm(self) -> None:
         """Let the next interrupt through, where the driver blocks it after each."""
 
     def _inside(self, address: int, size: int) -> int:
@@ -146,12 +158,15 @@ class UioBackend(LinuxBackend):
 
     name = "uio"
 
-    def __init__(self, number: int, dev: Path = Path("/dev"), sys: Path = Path("/sys"), events: Path | None = None):
+    def __init__(
+        self, number: int, dev: Path = Path("/dev"), sys: Path = Path("/sys"), events: Path | None = None
+    ) -> None:
         self._device, self._maps = dev / f"uio{number}", sys / "class" / "uio" / f"uio{number}" / "maps"
-        self._memory = None
+        self._memory: mmap.mmap | None = None
+        self._bytes: np.ndarray | None = None
         super().__init__(self._device, events or self._device, os.O_RDWR)
 
-    def _open_memory(self):
+    def _open_memory(self) -> None:
         self.origin, self.size = (self._number(self._maps / "map1" / name) for name in ("addr", "size"))
         self._memory = _map(self._files[0], self.size, mmap.PAGESIZE, self._device)  # map n is at n pages
         self._bytes = np.frombuffer(self._memory, np.uint8)
@@ -163,19 +178,21 @@ class UioBackend(LinuxBackend):
         except (OSError, ValueError) as error:
             raise DeviceError(f"{path}: {error}") from error
 
-    def _arm(self):
+    def _arm(self) -> None:
         os.write(self._files[0], struct.pack("=I", 1))
 
     def mem_read(self, address: int, size: int) -> np.ndarray:
         at = self._inside(address, size)
+        assert self._bytes is not None, "closed"
         return self._bytes[at : at + size].copy()
 
-    def mem_write(self, address: int, data):
+    def mem_write(self, address: int, data: np.ndarray) -> None:
         data = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
         at = self._inside(address, data.size)
+        assert self._bytes is not None, "closed"
         self._bytes[at : at + data.size] = data
 
-    def close(self):
+    def close(self) -> None:
         super().close()
         self._bytes = None
         if self._memory is not None:
@@ -183,16 +200,16 @@ class UioBackend(LinuxBackend):
 
 
 class XdmaBackend(LinuxBackend):
-    """`/dev/xdmaN_user`, `_events_0`, `_h2c_0`, `_c2h_0` of AMD's XDMA driver; `size` bytes of card memory from
-    address 0 on."""
+    """`/dev/xdmaN_user`, `_events_0`, `_h2c_0`, `_c2h_0` of AMD's XDMA driver; `size` bytes of card memory from address
+    0 on."""
 
     name = "xdma"
 
-    def __init__(self, number: int, dev: Path = Path("/dev"), size: int = 1 << 30):
+    def __init__(self, number: int, dev: Path = Path("/dev"), size: int = 1 << 30) -> None:
         self._path, self.size = dev / f"xdma{number}", size
         super().__init__(Path(f"{self._path}_user"), Path(f"{self._path}_events_0"))
 
-    def _open_memory(self):
+    def _open_memory(self) -> None:
         self._to = _open(Path(f"{self._path}_h2c_0"), os.O_WRONLY)
         self._files.append(self._to)
         self._from = _open(Path(f"{self._path}_c2h_0"), os.O_RDONLY)
@@ -207,18 +224,18 @@ class XdmaBackend(LinuxBackend):
             at, size = at + len(parts[-1]), size - len(parts[-1])
         return np.frombuffer(bytearray(b"".join(parts)), np.uint8)
 
-    def mem_write(self, address: int, data):
-        data = memoryview(np.ascontiguousarray(data).reshape(-1).view(np.uint8))
-        at = self._inside(address, len(data))
-        while len(data):
-            sent = os.pwrite(self._to, data[:CHUNK], at)
-            at, data = at + sent, data[sent:]
+    def mem_write(self, address: int, data: np.ndarray) -> None:
+        left = np.ascontiguousarray(data).reshape(-1).view(np.uint8).data
+        at = self._inside(address, len(left))
+        while len(left):
+            sent = os.pwrite(self._to, left[:CHUNK], at)
+            at, left = at + sent, left[sent:]
 
 
-def open_device(name: str):
+def open_device(name: str) -> LinuxBackend:
     """Back end of a name like uio:0 or xdma:1. Raises DeviceError."""
     kind, _, number = name.partition(":")
-    backends = {"uio": UioBackend, "xdma": XdmaBackend}
+    backends: dict[str, Callable[[int], LinuxBackend]] = {"uio": UioBackend, "xdma": XdmaBackend}
     if kind not in backends or not number.isdigit():
         raise DeviceError(f"{name!r} is not uio:N or xdma:N")
     return backends[kind](int(number))

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""weights.npz and what a checkpoint shares with it: a network, its number formats and its weights, enough to go on
-without anything else."""
+"""weights.npz and what a checkpoint shares with it: a network, its number formats and its weights. Nothing else is
+needed to use them."""
 
+import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from gradcore.files import archive
-from gradcore.files.atomic import FileError, write_bytes
+from gradcore.files.atomic import FileError, StrPath, write_bytes
 from gradcore.network.description import Network
 from gradcore.network.net_toml import parse
 from gradcore.numerics.fixed_point import fits
 from gradcore.ops.checks import NetworkError
-from gradcore.reference.trainer import STATE
+from gradcore.reference.trainer import STATE, State
 
 WEIGHTS, CHECKPOINT, VERSION = "gradcore weights", "gradcore checkpoint", 1
 
@@ -25,21 +26,21 @@ class Model:
 
     text: str
     seed: int
-    engine: dict
+    engine: dict[str, int]
     data: str
-    state: list
+    state: State
 
     @cached_property
     def network(self) -> Network:
         return parse(self.text, "net.toml")
 
 
-def write(path, model: Model) -> None:
+def write(path: StrPath, model: Model) -> None:
     """Write a weights.npz. Raises FileError."""
     write_bytes(path, archive.pack(header(WEIGHTS, model), tensors(model.network, model.state)))
 
 
-def read(path) -> Model:
+def read(path: StrPath) -> Model:
     """The model in a weights.npz or a checkpoint. Raises FileError, `archive.Damaged` for changed bytes."""
     return model_of(path, *archive.unpack(path, (WEIGHTS, CHECKPOINT), VERSION))
 
@@ -59,7 +60,7 @@ def header(kind: str, model: Model) -> dict:
     }
 
 
-def model_of(path, header: dict, arrays: dict) -> Model:
+def model_of(path: StrPath, header: dict, arrays: dict[str, np.ndarray]) -> Model:
     """The model of a header and its tensors. Raises FileError with `path` where they do not belong together."""
     try:
         model = Model(header["network"], header["seed"], header["engine"], header["data"], [])
@@ -76,7 +77,7 @@ def model_of(path, header: dict, arrays: dict) -> Model:
     return model
 
 
-def fractions(net: Network) -> dict:
+def fractions(net: Network) -> dict[str, int]:
     """Fraction bits by tensor: input, and of each layer weight, bias, momentum, bias_momentum and output."""
     found = {"input": net.input_frac}
     for p in net.parameters:
@@ -87,16 +88,18 @@ def fractions(net: Network) -> dict:
     return found
 
 
-def tensors(net: Network, state: list, prefix: str = "", dtype=np.int16) -> dict:
+def tensors(net: Network, state: State, prefix: str = "", dtype: type[np.generic] = np.int16) -> dict[str, np.ndarray]:
     """Arrays of a state by the name <layer>.<tensor>."""
     pairs = zip(net.parameters, state, strict=True)
     return {f"{prefix}{p.name}.{key}": np.asarray(layer[key], dtype) for p, layer in pairs for key in STATE}
 
 
-def state_of(path, net: Network, arrays: dict, prefix: str = "", dtype=np.int16) -> list:
+def state_of(
+    path: StrPath, net: Network, arrays: dict[str, np.ndarray], prefix: str = "", dtype: type[np.generic] = np.int16
+) -> State:
     """The opposite of `tensors`, integers as int64. Raises FileError with `path` and the tensor that is missing or of
     another form."""
-    state = []
+    state: State = []
     for p in net.parameters:
         shapes = {"weight": p.weight_shape, "bias": p.weight_shape[:1]}
         shapes |= {"momentum": shapes["weight"], "bias_momentum": shapes["bias"]}
@@ -110,3 +113,13 @@ def state_of(path, net: Network, arrays: dict, prefix: str = "", dtype=np.int16)
                 raise FileError(path, f"{name}: {x.dtype} of shape {x.shape} are not the words of its layer")
             state[-1][key] = x.astype(np.int64) if x.dtype.kind == "i" else x
     return state
+
+
+def weights_sha256(state: State) -> str:
+    """Hash of a state: every word as 32-bit little-endian, layer by layer, in the order weight, bias, momentum,
+    bias_momentum."""
+    digest = hashlib.sha256()
+    for layer in state:
+        for key in STATE:
+            digest.update(np.ascontiguousarray(layer[key], "<i4").tobytes())
+    return digest.hexdigest()

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a training is: all that a checkpoint must hold to continue it bit by bit."""
+"""How far a training has come: all that a checkpoint must hold to continue it bit by bit."""
 
 import math
 from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 
-from gradcore.reference.trainer import STATE
+from gradcore.network.description import Network
+from gradcore.reference.trainer import STATE, State
 
 
 @dataclass
@@ -19,9 +21,9 @@ class Comparison:
     differing_losses: int = 0
     differing_overflows: int = 0
     first: str = ""
-    places: dict = field(default_factory=dict)
+    places: dict[str, int] = field(default_factory=dict)
 
-    def weights(self, network, ours, theirs, when):
+    def weights(self, network: Network, ours: State, theirs: State, when: str) -> None:
         """Compare every weight, bias and momentum word."""
         for p, mine, reference in zip(network.parameters, ours, theirs, strict=True):
             for key in STATE:
@@ -33,21 +35,21 @@ class Comparison:
                     self.places[place] = self.places.get(place, 0) + wrong
                     self.first = self.first or f"{place} after {when}"
 
-    def loss(self, ours, theirs, when):
+    def loss(self, ours: int, theirs: int | None, when: str) -> None:
         """Compare one minibatch's LOSS."""
         self.losses += 1
         if ours != theirs:
             self.differing_losses += 1
             self.first = self.first or f"LOSS of {when}: {ours}, reference {theirs}"
 
-    def overflow(self, flag, agrees, when):
+    def overflow(self, flag: bool, agrees: bool, when: str) -> None:
         """Note whether the engine's overflow bit of a minibatch agrees with the reference's gradients."""
         if not agrees:
             self.differing_overflows += 1
             self.first = self.first or f"overflow bit of {when}: {int(flag)}"
 
     @property
-    def equal(self):
+    def equal(self) -> bool:
         """True when something was compared and nothing differed."""
         return self.words > 0 and self.differing == self.differing_losses == self.differing_overflows == 0
 
@@ -74,22 +76,22 @@ class Progress:
     seconds: float = 0.0
     overflows: int = 0
     first_overflow: int | None = None
-    saturated: dict = field(default_factory=dict)
-    epoch_saturated: dict = field(default_factory=dict)
-    counters: dict = field(default_factory=dict)
+    saturated: dict[str, list[int]] = field(default_factory=dict)
+    epoch_saturated: dict[str, list[int]] = field(default_factory=dict)
+    counters: dict[str, int] = field(default_factory=dict)
     comparison: Comparison = field(default_factory=Comparison)
-    history: list = field(default_factory=list)
+    history: list[dict[str, Any]] = field(default_factory=list)
     lost_events: int = 0
-    state: list | None = None
-    reference: list | None = None
-    float32: list | None = None
+    state: State | None = None
+    reference: State | None = None
+    float32: State | None = None
     events: np.ndarray | None = None
 
-    def kept(self, **now) -> "Progress":
+    def kept(self, **now: Any) -> "Progress":
         """A copy that further training does not change, with the fields `now`."""
         compared = replace(self.comparison, places=dict(self.comparison.places))
-        now = {"counters": dict(self.counters), "comparison": compared, "history": list(self.history)} | now
-        return replace(self, **now)
+        own: dict[str, Any] = {"counters": dict(self.counters), "comparison": compared, "history": list(self.history)}
+        return replace(self, **own | now)
 
     def plain(self) -> dict:
         """Everything but the arrays, for JSON."""
@@ -97,7 +99,7 @@ class Progress:
         return found | {"comparison": asdict(self.comparison)}
 
     @classmethod
-    def from_plain(cls, plain: dict, **arrays) -> "Progress":
+    def from_plain(cls, plain: dict, **arrays: Any) -> "Progress":
         """The opposite of `plain`. Raises TypeError for anything else."""
         loss = math.nan if plain["float32_loss"] is None else plain["float32_loss"]  # JSON has no NaN
         return cls(**plain | {"comparison": Comparison(**plain["comparison"]), "float32_loss": loss}, **arrays)

@@ -1,29 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training that goes on after an engine error: back to the state after a good minibatch, and again from there, with the
-same bits.
+"""Training that survives engine errors: it goes back to the state after a good minibatch and repeats what followed,
+with the same bits.
 
 SEED follows from an iteration's number, so a repeated iteration gives the same weights, whatever ran in between.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
 
 from gradcore.host.control import EngineBusy, EngineError, EngineHung
+from gradcore.host.device import Device
 from gradcore.host.integrity import IntegrityError
+from gradcore.reference.trainer import State
 
+T = TypeVar("T")
+Step = tuple[np.ndarray, np.ndarray, int, int]  # images, labels, iteration, LOSS
 _UNFINISHED = EngineError("interrupted")
 
 
 @dataclass(frozen=True)
 class Recovered:
-    """What a `Trainer` tells when the kept state is back in the memory: the error, during what it came, how many
-    iterations are to be repeated, and what else had to be done."""
+    """What a `Trainer` reports once the kept state is back in memory: the error, what was being done, how many
+    iterations will be repeated, and what else had to be done."""
 
     error: EngineError
     what: str
     repeat: int
-    done: tuple
+    done: tuple[str, ...]
 
-    def __str__(self):
+    def __str__(self) -> str:
         again = [f"{self.repeat} minibatches are repeated"] if self.repeat else []
         return "; ".join([f"{self.what}: {self.error}", *self.done, "weights put back", *again, "going on"])
 
@@ -41,47 +49,54 @@ class Trainer:
     call goes back before it does anything else. `x` and `labels` must not change for `keep_every` iterations.
     """
 
-    def __init__(self, device, keep_every: int = 1, attempts: int = 3, say=lambda event: None):
+    def __init__(
+        self,
+        device: Device,
+        keep_every: int = 1,
+        attempts: int = 3,
+        say: Callable[[Recovered], None] = lambda event: None,
+    ) -> None:
         if keep_every < 1 or attempts < 1:
             raise ValueError(f"keep_every {keep_every} and attempts {attempts} must be at least 1")
         self.device, self.keep_every, self.attempts, self.say, self.recoveries = device, keep_every, attempts, say, 0
-        self._error, self._failures = None, 0  # the reason to go back before anything else; errors in a row
+        self._error: EngineError | None = None  # the reason to go back before anything else
+        self._failures = 0  # errors in a row
         self._keep([])
 
-    def step(self, x, labels, iteration: int) -> int:
+    def step(self, x: np.ndarray, labels: np.ndarray, iteration: int) -> int:
         """One iteration as `Device.step`; returns the integer LOSS. Raises the error that no attempt got past."""
         return self._attempt(lambda: self._step(x, labels, iteration), f"minibatch {iteration}")
 
-    def outputs(self, x, iteration: int = 0):
+    def outputs(self, x: np.ndarray, iteration: int = 0) -> np.ndarray:
         """Outputs as `Device.outputs`."""
         return self._attempt(lambda: self.device.outputs(x, iteration), "inference")
 
-    def weights(self) -> list:
+    def weights(self) -> State:
         """The state after the last good iteration, as `Device.weights`, read twice and compared."""
         return self._attempt(lambda: self.device.weights(check=True), "reading the weights")
 
-    def kept(self) -> tuple:
+    def kept(self) -> tuple[int, State]:
         """(good iterations since then, the state that the host keeps), without a word to the engine."""
         pieces = {piece.address: piece.data for piece in self._kept}
         compiled, base = self.device.compiled, self.device.base
         return len(self._since), compiled.unpack_state(lambda tensor: pieces[base + tensor.addr])
 
-    def load(self, state: list):
+    def load(self, state: State) -> None:
         """Another state, as `weights` returns it."""
         self.device.load(state)
         self._error = None
         self._keep([])
 
-    def _keep(self, since: list):
+    def _keep(self, since: list[Step]) -> None:
         """Keep the state in the memory; `since`: (x, labels, iteration, LOSS) of the iterations that come after it."""
         self._kept, self._loads, self._since = self.device.save(), self.device.loads, since
 
-    def _prove(self, *sizes):
-        """Before a state is kept: has it come from the right programs? With "step" every run has shown that."""
+    def _prove(self, *sizes: int) -> None:
+        """Before a state is kept: are the programs that made it intact? With "step" every run has shown that."""
         if self.device.verify == "start" and (changed := self.device.mend(*{(size, "train") for size in sizes})):
             raise IntegrityError(f"in the last {len(sizes)} minibatches {changed[0]}")
 
-    def _step(self, x, labels, iteration) -> int:
+    def _step(self, x: np.ndarray, labels: np.ndarray, iteration: int) -> int:
         loss = self.device.step(x, labels, iteration)
         since = [*self._since, (x, labels, iteration, loss)]
         if len(since) < self.keep_every:
@@ -91,7 +106,7 @@ class Trainer:
             self._keep([])
         return loss
 
-    def _attempt(self, action, what: str):
+    def _attempt(self, action: Callable[[], T], what: str) -> T:
         if self._loads != self.device.loads:  # somebody has called Device.load
             self._error = None
             self._keep([])
@@ -99,7 +114,7 @@ class Trainer:
         while True:
             try:
                 if self._error is not None:
-                    self._go_back(what)
+                    self._go_back(what, self._error)
                 self._error = _UNFINISHED
                 result = action()
                 self._error = None
@@ -112,14 +127,14 @@ class Trainer:
                 if refused or self._failures == self.attempts:
                     raise
 
-    def _go_back(self, what: str):
+    def _go_back(self, what: str, error: EngineError) -> None:
         done = self.device.recover()
         try:
             self.device.restore(self._kept)
         finally:
             self._loads = self.device.loads
         self.recoveries += 1
-        self.say(Recovered(self._error, what, len(self._since), tuple(done)))
+        self.say(Recovered(error, what, len(self._since), tuple(done)))
         while self._since:
             x, labels, iteration, before = self._since[0]
             loss = self.device.step(x, labels, iteration)

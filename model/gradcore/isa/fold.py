@@ -5,6 +5,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
 def block_size(fold: int) -> int:
@@ -17,7 +18,7 @@ def block_images(grid: int, fold: int) -> int:
     return (grid >> fold) ** 2
 
 
-def image_place(grid: int, fold: int, n) -> tuple:
+def image_place(grid: int, fold: int, n: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(group, ih, ix) of image `n` (integer or array): low bits of n go to ix and ih alternately, the lowest bit to the
     highest place."""
     n = np.asarray(n)
@@ -53,11 +54,11 @@ def passes(grid: int, fold: int, images: int, height: int, width: int) -> int:
     return ceil_div(images, block_images(grid, fold)) * ceil_div(height, py) * ceil_div(width, py)
 
 
-def tap_windows(block: int, size: int, delta_size: int, kernel: int, pad: int) -> list:
+def tap_windows(block: int, size: int, delta_size: int, kernel: int, pad: int) -> list[tuple[int, int, int, int]]:
     """One axis of BP: (first block, blocks, first tap, taps) of the runs of blocks of `block` pixels that the same taps
     reach; pixel y of the `size` pixels takes `delta[y + pad - k]` of `delta_size` through tap k. A run that no tap
     reaches keeps one, which gives zeros."""
-    runs = []
+    runs: list[tuple[int, int, int, int]] = []
     for at in range(ceil_div(size, block)):
         low, high = at * block + pad, min(at * block + block, size) - 1 + pad
         first = min(max(0, low - delta_size + 1), kernel - 1)
@@ -69,12 +70,12 @@ def tap_windows(block: int, size: int, delta_size: int, kernel: int, pad: int) -
     return runs
 
 
-def to_bytes(words, word_bytes: int) -> np.ndarray:
+def to_bytes(words: ArrayLike, word_bytes: int) -> np.ndarray:
     """Signed integers as little-endian words of 1 or 2 bytes."""
     return np.ascontiguousarray(words).astype(np.int8 if word_bytes == 1 else "<i2").reshape(-1).view(np.uint8)
 
 
-def from_bytes(data, word_bytes: int) -> np.ndarray:
+def from_bytes(data: ArrayLike, word_bytes: int) -> np.ndarray:
     """Signed words of 1 or 2 bytes as int64."""
     return np.ascontiguousarray(data).view(np.int8 if word_bytes == 1 else "<i2").astype(np.int64)
 
@@ -124,7 +125,7 @@ class MapLayout:
     def size(self) -> int:
         return self.groups * self.group_bytes
 
-    def _places(self) -> tuple:
+    def _places(self) -> tuple[np.ndarray, ...]:
         """Indices [group, block row, block column, channel, lane] of the elements (n, c, y, x)."""
         n, c, y, x = np.ogrid[: self.images, : self.channels, : self.height, : self.width]
         py = block_size(self.fold)
@@ -132,7 +133,7 @@ class MapLayout:
         lane = (py * ih + y % py) * self.grid + py * ix + x % py
         return np.broadcast_arrays(group, y // py, x // py, c, lane)
 
-    def pack(self, maps) -> np.ndarray:
+    def pack(self, maps: ArrayLike) -> np.ndarray:
         """Integers (N, C, H, W) as the tensor's bytes; what is not an element is zero. Raises ValueError for another
         shape."""
         maps = np.asarray(maps)
@@ -146,7 +147,7 @@ class MapLayout:
         data[:, : words.shape[1]] = words
         return data.reshape(-1)
 
-    def unpack(self, data) -> np.ndarray:
+    def unpack(self, data: ArrayLike) -> np.ndarray:
         """Integers (N, C, H, W) from the tensor's bytes."""
         used = self.group_vectors * self.grid**2 * self.word_bytes
         data = np.asarray(data).reshape(self.groups, self.group_bytes)[:, :used]
@@ -164,7 +165,7 @@ class RowLayout:
     cols: int
     outputs: int
     inputs: int
-    kernel: tuple
+    kernel: tuple[int, int]
     bias: bool
     word_bytes: int = 2
     beat: int = 64
@@ -191,29 +192,30 @@ class RowLayout:
     def size(self) -> int:
         return self.bias_offset + self.bias * round_up(self.groups * self.cols * self.word_bytes, self.beat)
 
-    def row_order(self, weights) -> np.ndarray:
+    def row_order(self, weights: ArrayLike) -> np.ndarray:
         """Integers (O, C, KY, KX) as rows (rows, COLS); what is not a weight is zero."""
         full = np.zeros((self.groups * self.cols, self.inputs, *self.kernel), np.int64)
         full[: self.outputs] = weights
         shaped = full.reshape(self.groups, self.cols, self.inputs, *self.kernel)
         return shaped.transpose(0, 3, 4, 2, 1).reshape(self.rows, self.cols)
 
-    def from_rows(self, rows) -> np.ndarray:
+    def from_rows(self, rows: ArrayLike) -> np.ndarray:
         """The reverse of `row_order`."""
         shaped = np.asarray(rows).reshape(self.groups, *self.kernel, self.inputs, self.cols).transpose(0, 4, 3, 1, 2)
         return shaped.reshape(self.groups * self.cols, self.inputs, *self.kernel)[: self.outputs].copy()
 
-    def pack(self, weights, bias=None) -> np.ndarray:
+    def pack(self, weights: ArrayLike, bias: ArrayLike | None = None) -> np.ndarray:
         """Weights (O, C, KY, KX) and bias (O,) as bytes."""
         data = np.zeros(self.size, np.uint8)
         rows = to_bytes(self.row_order(weights), self.word_bytes)
         data[: rows.size] = rows
         if self.bias:
+            assert bias is not None
             row = to_bytes(bias, self.word_bytes)
             data[self.bias_offset : self.bias_offset + row.size] = row
         return data
 
-    def unpack(self, data) -> tuple:
+    def unpack(self, data: ArrayLike) -> tuple[np.ndarray, np.ndarray | None]:
         """(weights, bias or None) from the bytes."""
         data = np.asarray(data)
         rows = from_bytes(data[: self.rows * self.cols * self.word_bytes], self.word_bytes)

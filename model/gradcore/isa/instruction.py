@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Instruction encoding: the only place in Python that knows where a field is. The document is doc/instructions.md."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 
 import numpy as np
+
+from gradcore.isa.config import EngineConfig
 
 HALF_WORDS = 64
 BYTES = 2 * HALF_WORDS
@@ -40,12 +43,12 @@ class Field:
         return 16 * self.half + self.low
 
     @property
-    def range(self) -> tuple:
+    def range(self) -> tuple[int, int]:
         """(smallest, largest) value."""
         return (-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1) if self.signed else (0, (1 << self.bits) - 1)
 
 
-def _halves(first: int, *names) -> dict:
+def _halves(first: int, *names: str) -> dict[str, Field]:
     return {name: Field(first + i) for i, name in enumerate(names)}
 
 
@@ -73,7 +76,7 @@ _BUFFER = {
 }
 _ROWS = _halves(14, "n_outer", "n_inner")
 
-FIELDS = {
+FIELDS: dict[Opcode, dict[str, Field]] = {
     Opcode.END: _ALL,
     Opcode.LOAD: {**_ALL, **_DRAM, **_BUFFER},
     Opcode.STORE: {**_ALL, **_DRAM, **_BUFFER},
@@ -173,9 +176,9 @@ class Instruction:
     """One instruction: fields by name (those left out are zero). Reading an attribute reads the field."""
 
     opcode: Opcode
-    fields: dict = field(default_factory=dict)
+    fields: dict[str, int] = field(default_factory=dict)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.opcode = Opcode(self.opcode)
         for name in self.fields:
             self._place(name)
@@ -189,11 +192,11 @@ class Instruction:
         self._place(name)
         return self.fields.get(name, 0)
 
-    def __setitem__(self, name: str, value: int):
+    def __setitem__(self, name: str, value: int) -> None:
         self._place(name)
         self.fields[name] = value
 
-    def check(self):
+    def check(self) -> None:
         """Raise ValueError, naming the field, when a value does not fit."""
         for name, value in self.fields.items():
             low, high = self._place(name).range
@@ -201,7 +204,7 @@ class Instruction:
                 raise ValueError(f"{self.opcode.name} field {name} is {value}, not {low}..{high}")
 
 
-def instruction(opcode: Opcode, **fields) -> Instruction:
+def instruction(opcode: Opcode, **fields: int) -> Instruction:
     """Instruction with `fields`; raises ValueError for an unknown field or a value out of range."""
     result = Instruction(opcode, {name: int(value) for name, value in fields.items()})
     result.check()
@@ -218,7 +221,7 @@ def encode(instr: Instruction) -> bytes:
     return word.to_bytes(BYTES, "little")
 
 
-def decode(data) -> Instruction:
+def decode(data: bytes | np.ndarray) -> Instruction:
     """Instruction from its 128 bytes, with every field of its opcode; raises ValueError for a free opcode or a set
     unnamed bit."""
     data = bytes(data)
@@ -240,7 +243,7 @@ def decode(data) -> Instruction:
 
 
 _STRIDED = ("n1", "n2", "run_beats", "n_words")
-_COUNTS = {  # fields that must not be zero
+_COUNTS: dict[Opcode, tuple[str, ...]] = {  # fields that must not be zero
     Opcode.END: (),
     Opcode.LOAD: (*_STRIDED, "n_b", "n_y", "n_x", "n_c"),
     Opcode.STORE: (*_STRIDED, "n_b", "n_y", "n_x", "n_c", "height", "width", "n_valid"),
@@ -254,14 +257,15 @@ _BEATS = {  # fields that must be multiples of the beat
     Opcode.LOADW: ("addr", "stride1", "stride2"),
     Opcode.UPDATE: ("addr", "momentum_addr"),
 }
-_LIMITS = {  # fields with a largest value below their width's; those of folds are None: log2 of the grid
+# Fields with a largest value below their width's; those of folds are None: log2 of the grid.
+_LIMITS: dict[Opcode, dict[str, int | None]] = {
     Opcode.LOAD: {"fold": None, "buffer": 2},
     Opcode.STORE: {"fold": None},
     Opcode.COMPUTE: {"mode": WU, "loss": 2, **dict.fromkeys(("fold", "row_fold", "col_fold", "dst_fold", "gate_fold"))},
 }
 
 
-def problem(instr: Instruction, config) -> str:
+def problem(instr: Instruction, config: EngineConfig) -> str:
     """Why the engine refuses an instruction ("field is value"), or nothing; equal to the RTL's gc_instruction_check.
     `config`: EngineConfig."""
     zero = [*_COUNTS[instr.opcode]]
@@ -291,12 +295,12 @@ def problem(instr: Instruction, config) -> str:
     return f"{bad[0]} is {instr[bad[0]]}" if bad else ""
 
 
-def assemble(instructions) -> np.ndarray:
+def assemble(instructions: Iterable[Instruction]) -> np.ndarray:
     """Program as bytes (uint8)."""
     return np.frombuffer(b"".join(encode(instr) for instr in instructions), np.uint8).copy()
 
 
-def disassemble(data) -> list:
+def disassemble(data: bytes | np.ndarray) -> list[Instruction]:
     """Instructions of a program given as bytes."""
     data = bytes(data)
     return [decode(data[at : at + BYTES]) for at in range(0, len(data), BYTES)]

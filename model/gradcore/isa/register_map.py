@@ -9,6 +9,7 @@ from peakrdl_html import HTMLExporter
 from peakrdl_ipxact import IPXACTExporter
 from peakrdl_python import PythonExporter
 from systemrdl import RDLCompiler
+from systemrdl.node import AddrmapNode
 
 from gradcore.files.atomic import FileError, make_folder
 from gradcore.isa.c_header import c_header
@@ -17,14 +18,14 @@ from gradcore.sim.sources import ROOT
 SOURCE = ROOT / "rtl" / "engine" / "gradcore_regs.rdl"
 
 
-def elaborate(**parameters):
+def elaborate(**parameters: int) -> AddrmapNode:
     """The top node of the map; `parameters` are ADDR_W and WINDOWS."""
     compiler = RDLCompiler()
     compiler.compile_file(str(SOURCE))
-    return compiler.elaborate(SOURCE.stem, parameters=parameters).top
+    return compiler.elaborate(SOURCE.stem, parameters={**parameters}).top
 
 
-def write_all(top, out: Path) -> list:
+def write_all(top: AddrmapNode, out: Path) -> list[Path]:
     """C header, IP-XACT, HTML pages and a Python package in the folder `out`; returns their paths. All are made
     elsewhere first: what fails leaves the old ones. Raises FileError."""
     names = f"{SOURCE.stem}.h", f"{SOURCE.stem}.xml", "html", SOURCE.stem

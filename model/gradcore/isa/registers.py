@@ -41,13 +41,13 @@ WITH_ADDRESS = {code for code in ERRORS if code > 6} - {10}  # ERROR_ADDR tells 
 SATURATIONS = ("act", "delta", "update")  # counters saturated.act, ..
 
 
-def window(number: int, first: int, end: int, rights: int) -> dict:
+def window(number: int, first: int, end: int, rights: int) -> dict[int, int]:
     """Values by offset that open DMA window `number` from address `first` up to `end`, multiples of 4 KiB."""
     base = WINDOW + WINDOW_BYTES * number
     return {base: first & 0xFFFFFFFF | rights, base + 4: first >> 32, base + 8: end & 0xFFFFFFFF, base + 12: end >> 32}
 
 
-def _counter_names() -> dict:
+def _counter_names() -> dict[int, str]:
     names = {0: "cycles", 1: "read_beats", 2: "write_beats"} | {
         3 + n: f"saturated.{kind}" for n, kind in enumerate(SATURATIONS)
     }

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from gradcore.network.graph import INPUT, Graph, build
-from gradcore.network.weighted_layer import weighted_layers
+from gradcore.network.weighted_layer import LayerParameters, weighted_layers
 from gradcore.numerics.fixed_point import MODES
 from gradcore.ops import checks as check
 from gradcore.ops.checks import NAME_MAX, NetworkError
-from gradcore.ops.layer import LAYER_FORMATS
+from gradcore.ops.layer import LAYER_FORMATS, Layer, Shape
 from gradcore.ops.loss import LOSSES, loss_shift
 
 OPTIMISERS = ("sgd", "momentum")
@@ -32,7 +32,7 @@ class LossParameters:
     shift: int
 
 
-def default_fractions(data_width: int) -> dict:
+def default_fractions(data_width: int) -> dict[str, int]:
     """Default fraction widths of every kind of tensor for a data width 8..16.
 
     16 bits give input 12, act 10 (+-32), weight and bias 13 (+-4), delta 12 (+-8), momentum 18 (+-1/8); 8 bits give
@@ -62,18 +62,18 @@ class Network:
     """
 
     name: str
-    shape: tuple
-    layers: tuple
+    shape: Shape
+    layers: tuple[Layer, ...]
     loss: str = "euclidean"
     optimiser: str = "momentum"
     learning_rate: float = 0.01
     momentum: float = 0.9
     minibatch: int = 32
     data_width: int = 16
-    rounding: str | dict = "stochastic"
-    formats: dict = field(default_factory=dict)
+    rounding: str | dict[str, str] = "stochastic"
+    formats: dict[str, int] = field(default_factory=dict)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check.text("name", self.name)
         if len(self.name) > NAME_MAX or not self.name.isprintable():
             raise NetworkError("name", f"{self.name!r} is not a line of text", f"up to {NAME_MAX} characters")
@@ -135,7 +135,7 @@ class Network:
         return build(self.layers, self.shape, self._fractions, self.data_width)
 
     @cached_property
-    def parameters(self) -> tuple:
+    def parameters(self) -> tuple[LayerParameters, ...]:
         """One `LayerParameters` per layer with weights."""
         return weighted_layers(self, self.graph, lambda number: self._fractions | self.layers[number].formats)
 
@@ -169,5 +169,5 @@ class Network:
         return LossParameters(self.loss, 1 << output.frac, 0, shift)
 
     @property
-    def _fractions(self) -> dict:
+    def _fractions(self) -> dict[str, int]:
         return default_fractions(self.data_width) | self.formats

@@ -6,12 +6,13 @@ loss reads. Nodes stand in an order in which each reads what earlier ones have m
 """
 
 import difflib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gradcore.numerics.fixed_point import ACC_W
 from gradcore.ops import checks as check
 from gradcore.ops.checks import NAME_MAX, NetworkError
-from gradcore.ops.layer import Layer, Operator
+from gradcore.ops.layer import Layer, Operator, Parametric, Shape, Weights
 
 INPUT = "input"
 
@@ -23,7 +24,7 @@ class Tensor:
     layer is called `layer:operator`."""
 
     name: str
-    shape: tuple
+    shape: Shape
     frac: int
     delta_frac: int | None
     layer: int | None
@@ -33,17 +34,11 @@ class Tensor:
         """Name of the layer that makes it."""
         return self.name.partition(":")[0]
 
-
-@dataclass(frozen=True)
-class Weights:
-    """Weights and bias of a parametric node: shape (O, C, KY, KX), fractions, and e, by which the bias is shifted
-    (doc/numerics.md, "Forward pass")."""
-
-    shape: tuple
-    fw: int
-    fb: int
-    bias: bool
-    bias_exp: int
+    @property
+    def known_delta_frac(self) -> int:
+        """`delta_frac` of a tensor whose local gradient is needed."""
+        assert self.delta_frac is not None, self.name
+        return self.delta_frac
 
 
 @dataclass(frozen=True)
@@ -54,8 +49,8 @@ class Node:
     name: str
     layer: int
     operator: Operator
-    inputs: tuple
-    fractions: tuple
+    inputs: tuple[str, ...]
+    fractions: tuple[int, ...]
     shift: int
     weights: Weights | None
 
@@ -65,18 +60,18 @@ class Graph:
     """nodes in an order in which they can be computed; tensors by name; readers: the nodes that read a tensor, by its
     name; output: the tensor that the loss reads."""
 
-    nodes: tuple
-    tensors: dict
-    readers: dict
+    nodes: tuple[Node, ...]
+    tensors: dict[str, Tensor]
+    readers: dict[str, tuple[Node, ...]]
     output: Tensor
 
     def contribution_frac(self, node: Node) -> int:
         """Fraction of what `node` contributes to the local gradients of its inputs."""
         weight_frac = node.weights.fw if node.weights else 0
-        return node.operator.backward_frac(self.tensors[node.name].delta_frac, weight_frac)
+        return node.operator.backward_frac(self.tensors[node.name].known_delta_frac, weight_frac)
 
 
-def build(layers: tuple, shape: tuple, fractions: dict, width: int) -> Graph:
+def build(layers: Sequence[Layer], shape: Shape, fractions: Mapping[str, int], width: int) -> Graph:
     """The graph of a description: `layers` in their order, input of `shape`, `fractions` by kind of tensor. Raises
     NetworkError with layer, name and field."""
     builder = _Builder(shape, fractions, width)
@@ -92,12 +87,14 @@ def build(layers: tuple, shape: tuple, fractions: dict, width: int) -> Graph:
 class _Builder:
     """The graph so far. outputs: the tensor that a layer leaves, by the layer's name."""
 
-    def __init__(self, shape, fractions, width):
+    def __init__(self, shape: Shape, fractions: Mapping[str, int], width: int) -> None:
         self.fractions, self.width, self.name = fractions, width, ""
         self.tensors = {INPUT: Tensor(INPUT, shape, fractions["input"], None, None)}
-        self.nodes, self.outputs, self.readers = [], {INPUT: INPUT}, {INPUT: []}
+        self.nodes: list[Node] = []
+        self.outputs = {INPUT: INPUT}
+        self.readers: dict[str, list[Node]] = {INPUT: []}
 
-    def add(self, number, layer):
+    def add(self, number: int, layer: Layer) -> None:
         """Adds the operators of a layer."""
         if not isinstance(layer, Layer):
             raise NetworkError("type", f"{layer!r} is not a layer", "Conv or Dense")
@@ -108,7 +105,7 @@ class _Builder:
             taken = "is the network's input" if name == INPUT else "is used twice"
             raise NetworkError("name", f"'{name}' {taken}", f"'{name}_{number}'")
         layer.check()
-        own = self.fractions | layer.formats
+        own = {**self.fractions, **layer.formats}
         inputs = self._inputs(layer)
         bias = getattr(layer, "bias", False)
         for suffix, operator in layer.operators([self.tensors[key].shape for key in inputs]):
@@ -128,10 +125,10 @@ class _Builder:
                 self._delta_fits(tensor, readers)
         return Graph(tuple(self.nodes), self.tensors, {k: tuple(v) for k, v in self.readers.items()}, output)
 
-    def _layer_of(self, tensor) -> tuple:
+    def _layer_of(self, tensor: Tensor) -> tuple[int | None, str]:
         return tensor.layer, tensor.layer_name
 
-    def _inputs(self, layer) -> tuple:
+    def _inputs(self, layer: Layer) -> tuple[str, ...]:
         if not isinstance(layer.inputs, (list, tuple)) or not all(isinstance(key, str) for key in layer.inputs):
             raise NetworkError("inputs", f"{layer.inputs!r} is not a list of names", '["name", "name"]')
         for key in layer.inputs:
@@ -146,23 +143,26 @@ class _Builder:
             raise NetworkError("inputs", f"{len(given)} of them", f"{wanted} names of layers")
         return tuple(self.outputs[key] for key in given)
 
-    def _node(self, name, number, operator, inputs, own, bias) -> str:
+    def _node(
+        self, name: str, number: int, operator: Operator, inputs: tuple[str, ...], own: Mapping[str, int], bias: bool
+    ) -> str:
         """Adds one node; the name of its output."""
         read = [self.tensors[key] for key in inputs]
         shapes, fractions = [t.shape for t in read], [t.frac for t in read]
-        fo, fw, fb, fd = (own[key] for key in ("act", "weight", "bias", "delta"))
+        fo, fw, fb = (own[key] for key in ("act", "weight", "bias"))
+        fd: int | None = own["delta"]
         sums = operator.forward_frac(fractions, fw)
         if not operator.rounded:
             fo, fd = sums, read[0].delta_frac
         short = "fa + fw - fo" if operator.parametric else "the shift"
         check.within("format.act", fo, sums - ACC_W + 1, sums, f"{short} = {sums - fo} is outside 0..{ACC_W - 1}")
-        weights = self._weights(operator, shapes[0], sums, fw, fb, bias) if operator.parametric else None
+        weights = self._weights(operator, shapes[0], sums, fw, fb, bias) if isinstance(operator, Parametric) else None
         most = operator.forward_most(1 << self.width - 1, shapes, fractions)
         extra = 1 << self.width - 1 + weights.bias_exp if weights and bias else 0
         self._fits("forward", operator, most, extra)
         needed = operator.parametric or any(t.delta_frac is not None for t in read)
         fe = read[0].delta_frac
-        if operator.parametric and fe is not None:
+        if operator.parametric and fe is not None and fd is not None:
             out = operator.backward_frac(fd, fw)
             text = f"fd + fw - fe = {out - fe} is outside 0..{ACC_W - 1}"
             check.within("format.delta", fd, fe - out + fd, fe - out + fd + ACC_W - 1, text)
@@ -173,25 +173,25 @@ class _Builder:
             self.readers[key].append(self.nodes[-1])
         return name
 
-    def _weights(self, operator, shape, sums, fw, fb, bias) -> Weights:
+    def _weights(self, operator: Parametric, shape: Shape, sums: int, fw: int, fb: int, bias: bool) -> Weights:
         if bias:
             most = self.width - 2
             check.within("format.bias", fb, sums - most, sums, f"fa + fw - fb = {sums - fb} is outside 0..{most}")
         return Weights((operator.maps, shape[0], *operator.kernel), fw, fb, bias, sums - fb if bias else 0)
 
-    def _delta_fits(self, tensor, readers):
+    def _delta_fits(self, tensor: Tensor, readers: list[Node]) -> None:
         """The exact sum of all contributions to a local gradient must fit, aligned to the finest."""
-        words = 1 << self.width - 1
+        words, own = 1 << self.width - 1, tensor.known_delta_frac
         parts = []
         for node in readers:
             frac = node.operator.backward_frac(
-                self.tensors[node.name].delta_frac, node.weights.fw if node.weights else 0
+                self.tensors[node.name].known_delta_frac, node.weights.fw if node.weights else 0
             )
             most = node.operator.backward_most(words, [self.tensors[key].shape for key in node.inputs])
             parts.append((frac, most, node))
-        finest = max(tensor.delta_frac, *(frac for frac, *_ in parts))
-        if finest - tensor.delta_frac >= ACC_W:
-            text = f"the shift = {finest - tensor.delta_frac} is outside 0..{ACC_W - 1}"
+        finest = max(own, *(frac for frac, *_ in parts))
+        if finest - own >= ACC_W:
+            text = f"the shift = {finest - own} is outside 0..{ACC_W - 1}"
             raise NetworkError("format.delta", text, finest - ACC_W + 1, *self._layer_of(tensor))
         *_, node = max(parts, key=lambda part: part[1] << finest - part[0])
         try:
@@ -200,7 +200,7 @@ class _Builder:
             error.layer, error.name = self._layer_of(self.tensors[node.name])
             raise
 
-    def _fits(self, what, operator, most, extra):
+    def _fits(self, what: str, operator: Operator, most: int, extra: int) -> None:
         room = (1 << ACC_W - 1) - 1
         if most + extra <= room:
             return

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reader of net.toml."""
 
+from collections.abc import Mapping
 from dataclasses import MISSING, fields
+from typing import Any
 
 from gradcore.files import toml_text
+from gradcore.files.atomic import StrPath
 from gradcore.network.description import Network
 from gradcore.ops import checks as check
 from gradcore.ops.checks import NetworkError
 from gradcore.ops.kinds import KINDS
-from gradcore.ops.layer import LAYER_FORMATS
+from gradcore.ops.layer import LAYER_FORMATS, Layer
 
 
-def load(path) -> Network:
+def load(path: StrPath) -> Network:
     """The network of a net.toml file. Raises NetworkError, which names the file, for anything wrong in it, also when it
     cannot be read."""
     try:
@@ -23,7 +26,7 @@ def load(path) -> Network:
     return parse(text, path)
 
 
-def parse(text: str, file="") -> Network:
+def parse(text: str, file: StrPath = "") -> Network:
     """The network of the text of a net.toml. Raises NetworkError, which names `file`."""
     try:
         return network_of(toml_text.parse(text))
@@ -34,7 +37,7 @@ def parse(text: str, file="") -> Network:
         raise NetworkError("syntax", str(error), file=str(file)) from error
 
 
-def network_of(table) -> Network:
+def network_of(table: Mapping[str, Any]) -> Network:
     """The network of a parsed net.toml. Raises NetworkError."""
     table = dict(table)
     train, formats = check.table("train", table.pop("train", {})), check.table("format", table.pop("format", {}))
@@ -65,7 +68,7 @@ def network_of(table) -> Network:
     )
 
 
-def _layer(entry):
+def _layer(entry: Any) -> Layer:
     entry = check.table("layer", entry)
     kind = entry.pop("type", None)
     check.choice("type", kind, KINDS)

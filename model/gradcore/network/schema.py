@@ -4,16 +4,16 @@
 It knows fields, types and single ranges; what depends on several fields is the business of `Network`.
 """
 
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, fields
 
 from gradcore.network.description import IMAGES_MAX, LAYERS_MAX, OPTIMISERS
 from gradcore.numerics.fixed_point import FRAC_MAX, FRAC_MIN, MODES
 from gradcore.ops.checks import MAPS_MAX, NAME_MAX, SIZE_MAX
 from gradcore.ops.kinds import KINDS
-from gradcore.ops.layer import LAYER_FORMATS
+from gradcore.ops.layer import LAYER_FORMATS, Layer
 from gradcore.ops.loss import LOSSES
 
-TYPES = {int: "integer", bool: "boolean", str: "string"}
+TYPES: dict[object, str] = {int: "integer", bool: "boolean", str: "string"}
 
 
 def schema() -> dict:
@@ -46,10 +46,11 @@ def schema() -> dict:
     } | _closed()
 
 
-def _layer(name: str, kind) -> dict:
+def _layer(name: str, kind: type[Layer]) -> dict:
     """One entry of `layer`: the fields of the kind's dataclass, by their annotations and the ranges in their
     metadata."""
-    properties, required = {"type": {"const": name}}, ["type"]
+    properties: dict[str, dict] = {"type": {"const": name}}
+    required = ["type"]
     for f in fields(kind):
         if f.name == "formats":
             values = {key: _integer(FRAC_MIN, FRAC_MAX) for key in kind.own_formats}
@@ -68,7 +69,7 @@ def _layer(name: str, kind) -> dict:
             if f.default is f.default_factory is MISSING:
                 required.append(f.name)
     return {
-        "title": kind.__doc__.partition(".")[0].partition("\n")[0],
+        "title": (kind.__doc__ or "").partition(".")[0].partition("\n")[0],
         "type": "object",
         "required": required,
         "properties": properties,
@@ -76,7 +77,7 @@ def _layer(name: str, kind) -> dict:
     } | _closed()
 
 
-def _value(f) -> dict:
+def _value(f: Field) -> dict:
     if choices := f.metadata.get("choices"):
         return {"enum": list(choices)}
     if f.type is tuple:

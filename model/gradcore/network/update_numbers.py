@@ -2,31 +2,21 @@
 """Multipliers and shifts of a weight update (doc/numerics.md, "Weight update")."""
 
 import math
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gradcore.numerics.fixed_point import ACC_W, COEF_MAX, FRAC_MAX, FRAC_MIN
 from gradcore.ops import checks as check
 from gradcore.ops.checks import NetworkError
+from gradcore.ops.optimiser import UpdateParameters
+
+if TYPE_CHECKING:
+    from gradcore.network.description import Network
 
 LR_MIN = 64  # smallest lr_m: below it the learning rate would be wrong by more than 1 %
 GUARD = 4  # bits by which the scaled gradient is wanted to be finer than the momentum's last bit
 
 
-@dataclass(frozen=True)
-class UpdateParameters:
-    """Numbers of one weight or bias tensor's update; frac_v and frac_g are the fraction widths of momentum and scaled
-    gradient."""
-
-    lr_m: int
-    beta_m: int
-    shift_g: int
-    shift_v: int
-    shift_w: int
-    frac_v: int
-    frac_g: int
-
-
-def update_parameters(network, where: str, fw: int, fv: int, grad_frac: int) -> UpdateParameters:
+def update_parameters(network: "Network", where: str, fw: int, fv: int, grad_frac: int) -> UpdateParameters:
     """The numbers of one tensor of fraction `fw` with momentum of `fv` and gradients of `grad_frac`. Raises
     NetworkError, which names the field `where` or learning_rate.
 
@@ -66,5 +56,5 @@ def update_parameters(network, where: str, fw: int, fv: int, grad_frac: int) -> 
 
 
 def _represents(beta: float, shift: int) -> bool:
-    beta_m = round(beta * 2**shift)
+    beta_m: int = round(beta * 2**shift)
     return beta_m <= COEF_MAX and abs(beta_m * 2.0**-shift - beta) < 2**-8

@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The layers with weights, each with the activation and the pooling that follow it alone."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gradcore.network.graph import Graph, Node
-from gradcore.network.update_numbers import UpdateParameters, update_parameters
+from gradcore.network.update_numbers import update_parameters
 from gradcore.ops.activation import Relu
 from gradcore.ops.checks import NetworkError
+from gradcore.ops.layer import Parametric, Shape
 from gradcore.ops.max_pooling import MaxPooling
+from gradcore.ops.optimiser import UpdateParameters
+
+if TYPE_CHECKING:
+    from gradcore.network.description import Network
 
 
 @dataclass(frozen=True)
@@ -28,12 +35,12 @@ class LayerParameters:
     name: str
     input: str
     output: str
-    nodes: tuple
-    in_shape: tuple
-    conv_shape: tuple
-    out_shape: tuple
-    weight_shape: tuple
-    pad: tuple
+    nodes: tuple[str, ...]
+    in_shape: Shape
+    conv_shape: Shape
+    out_shape: Shape
+    weight_shape: tuple[int, int, int, int]
+    pad: tuple[int, int]
     bias: bool
     relu: bool
     pool: int | None
@@ -50,7 +57,9 @@ class LayerParameters:
     bias_update: UpdateParameters | None
 
 
-def weighted_layers(network, graph: Graph, fractions) -> tuple:
+def weighted_layers(
+    network: "Network", graph: Graph, fractions: Callable[[int], Mapping[str, int]]
+) -> tuple[LayerParameters, ...]:
     """One `LayerParameters` per parametric node of the graph of `network`; fractions(number): those of a layer by kind
     of tensor. Raises NetworkError with layer and name."""
     nodes = [node for node in graph.nodes if node.operator.parametric]
@@ -64,13 +73,16 @@ def weighted_layers(network, graph: Graph, fractions) -> tuple:
     return tuple(result)
 
 
-def _parameters(network, graph, index, node: Node, fractions) -> LayerParameters:
+def _parameters(
+    network: "Network", graph: Graph, index: int, node: Node, fractions: Mapping[str, int]
+) -> LayerParameters:
     run = _run(graph, node)
     source, sums, output = (graph.tensors[name] for name in (node.inputs[0], node.name, run[-1].name))
-    w, fe = node.weights, source.delta_frac
+    operator, w, fe = node.operator, node.weights, source.delta_frac
+    assert isinstance(operator, Parametric) and w is not None and output.layer is not None
     fv = fractions["momentum"]
     fvb = fractions.get("bias_momentum", w.fb + fv - w.fw)
-    fd = sums.delta_frac
+    fd = sums.known_delta_frac
     weight = update_parameters(network, "format.momentum", w.fw, fv, fd + source.frac)
     bias = update_parameters(network, "format.bias_momentum", w.fb, fvb, fd) if w.bias else None
     return LayerParameters(
@@ -85,7 +97,7 @@ def _parameters(network, graph, index, node: Node, fractions) -> LayerParameters
         conv_shape=sums.shape,
         out_shape=output.shape,
         weight_shape=w.shape,
-        pad=node.operator.pad,
+        pad=operator.pad,
         bias=w.bias,
         relu=any(isinstance(n.operator, Relu) for n in run),
         pool=2 if any(isinstance(n.operator, MaxPooling) for n in run) else None,
@@ -103,7 +115,7 @@ def _parameters(network, graph, index, node: Node, fractions) -> LayerParameters
     )
 
 
-def _run(graph: Graph, node: Node) -> list:
+def _run(graph: Graph, node: Node) -> list[Node]:
     """The node, a ReLU and a maximum pooling behind it, as far as each reads the one before alone."""
     run = [node]
     for kind in (Relu, MaxPooling):

@@ -4,13 +4,14 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 ACC_W = 48  # bits of an accumulator (default of the RTL)
 GRAD_W = 24  # bits of the scaled gradient g
 COEF_MAX = 32767  # largest lr_m and beta_m
 FRAC_MIN, FRAC_MAX = -8, 31  # fraction widths a tensor may have
 MODES = {"truncate": 0, "half_up": 1, "half_even": 2, "stochastic": 3}
-_NAMES = {code: name for name, code in MODES.items()}
+_NAMES: dict[str | int, str] = {code: name for name, code in MODES.items()} | {name: name for name in MODES}
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Format:
     width: int
     frac: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 2 <= self.width <= ACC_W:
             raise ValueError(f"width {self.width} is outside 2..{ACC_W}")
         if not FRAC_MIN <= self.frac <= FRAC_MAX:
@@ -38,15 +39,15 @@ class Format:
         return (1 << (self.width - 1)) - 1
 
 
-def mode_name(mode) -> str:
+def mode_name(mode: str | int) -> str:
     """Name of a rounding mode given as name or code 0..3. Raises ValueError for any other."""
-    name = _NAMES.get(mode, mode)
-    if name not in MODES:
+    name = _NAMES.get(mode)
+    if name is None:
         raise ValueError(f"rounding mode {mode!r} is none of {', '.join(MODES)}")
     return name
 
 
-def int64(x) -> np.ndarray:
+def int64(x: ArrayLike) -> NDArray[np.int64]:
     """`x` as int64 array; raises TypeError for anything that is not integer or bool."""
     x = np.asarray(x)
     if x.dtype.kind not in "iub":
@@ -54,19 +55,19 @@ def int64(x) -> np.ndarray:
     return x.astype(np.int64, copy=False)
 
 
-def fits(x, width: int) -> bool:
+def fits(x: ArrayLike, width: int) -> bool:
     """True when every element of the integers `x` fits `width` signed bits."""
     x = np.asarray(x)
     return x.size == 0 or (int(x.min()) >= -(1 << (width - 1)) and int(x.max()) < 1 << (width - 1))
 
 
-def wrap(x, width: int) -> np.ndarray:
+def wrap(x: ArrayLike, width: int) -> np.ndarray:
     """The low `width` bits (1..63) of `x`, sign-extended: what a register of that width keeps of an overflowing sum."""
     shift = 64 - width
     return (int64(x) << shift) >> shift
 
 
-def round_shift(x, shift: int, mode="half_even", rnd=None) -> np.ndarray:
+def round_shift(x: ArrayLike, shift: int, mode: str | int = "half_even", rnd: ArrayLike | None = None) -> np.ndarray:
     """Drop `shift` (0..47) fraction bits of the integers `x` as doc/numerics.md `round_shift`.
 
     `rnd`: 16-bit random numbers of a shape that broadcasts to x, used by `stochastic` only.
@@ -87,16 +88,24 @@ def round_shift(x, shift: int, mode="half_even", rnd=None) -> np.ndarray:
         return (x + (1 << (shift - 1))) >> shift
     if name == "half_even":
         return (x + ((1 << (shift - 1)) - 1) + ((x >> shift) & 1)) >> shift
+    assert rnd is not None
     rnd = int64(rnd)
     return (x + (rnd >> (16 - shift) if shift <= 16 else rnd << (shift - 16))) >> shift
 
 
-def saturate(x, width: int) -> np.ndarray:
+def saturate(x: ArrayLike, width: int) -> np.ndarray:
     """Clip the integers `x` to `width` signed bits."""
     return np.clip(int64(x), -(1 << (width - 1)), (1 << (width - 1)) - 1)
 
 
-def requantize(x, shift: int, width: int, mode="half_even", rnd=None, clipped: list | None = None) -> np.ndarray:
+def requantize(
+    x: ArrayLike,
+    shift: int,
+    width: int,
+    mode: str | int = "half_even",
+    rnd: ArrayLike | None = None,
+    clipped: list | None = None,
+) -> np.ndarray:
     """`round_shift`, then `saturate`. `clipped`: gets the number of saturated words appended."""
     rounded = round_shift(x, shift, mode, rnd)
     if fits(rounded, width):
@@ -109,7 +118,7 @@ def requantize(x, shift: int, width: int, mode="half_even", rnd=None, clipped: l
     return result
 
 
-def quantize(values, fmt: Format, mode="half_even", rnd=None) -> np.ndarray:
+def quantize(values: ArrayLike, fmt: Format, mode: str | int = "half_even", rnd: ArrayLike | None = None) -> np.ndarray:
     """Real `values` to integers of `fmt`, rounded by `mode` (`rnd` as in `round_shift`), then saturated; raises
     ValueError on NaN."""
     scaled, name = np.asarray(values, dtype=np.float64) * 2.0**fmt.frac, mode_name(mode)
@@ -128,6 +137,6 @@ def quantize(values, fmt: Format, mode="half_even", rnd=None) -> np.ndarray:
     return np.clip(rounded, fmt.min, fmt.max).astype(np.int64)
 
 
-def dequantize(x, fmt: Format) -> np.ndarray:
+def dequantize(x: ArrayLike, fmt: Format) -> np.ndarray:
     """Integers of `fmt` to float64 values."""
     return int64(x) * 2.0**-fmt.frac

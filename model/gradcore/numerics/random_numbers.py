@@ -3,13 +3,14 @@
 (doc/numerics.md)."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gradcore.numerics.fixed_point import int64
 
 _MASK = 0xFFFFFFFF
 
 
-def mix32(x) -> np.ndarray:
+def mix32(x: ArrayLike) -> np.ndarray:
     """Hash of 32-bit numbers (any integers, taken modulo 2^32), as int64 in 0..2^32-1."""
     x = int64(x) & _MASK
     x = (x + (x << 10)) & _MASK
@@ -19,7 +20,7 @@ def mix32(x) -> np.ndarray:
     return (x + (x << 15)) & _MASK
 
 
-def position_random(seed: int, tag: int, k, i, j) -> np.ndarray:
+def position_random(seed: int, tag: int, k: ArrayLike, i: ArrayLike, j: ArrayLike) -> np.ndarray:
     """16-bit random numbers (int64, 0..65535) of the elements at (k, i, j), integer arrays that broadcast together."""
     key = mix32(mix32((seed & _MASK) ^ (tag << 16)) + int64(k))
     low, high = (key & 0xFFFF).astype(np.uint16), (key >> 16).astype(np.uint16)
@@ -31,13 +32,13 @@ def position_random(seed: int, tag: int, k, i, j) -> np.ndarray:
         return (u ^ (u >> np.uint16(8))).astype(np.int64)
 
 
-def even_bits(n) -> np.ndarray:
+def even_bits(n: ArrayLike) -> np.ndarray:
     """Bits 0, 2, 4, .. 14 of n (0..65535), packed."""
     n = int64(n)
-    return sum(((n >> (2 * bit)) & 1) << bit for bit in range(8))
+    return sum((((n >> (2 * bit)) & 1) << bit for bit in range(8)), np.zeros_like(n))
 
 
-def odd_bits(n) -> np.ndarray:
+def odd_bits(n: ArrayLike) -> np.ndarray:
     """Bits 1, 3, 5, .. 15 of n (0..65535), packed."""
     return even_bits(int64(n) >> 1)
 

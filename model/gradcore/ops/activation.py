@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Activations (doc/numerics.md, "Forward pass")."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from gradcore.ops.layer import Layer, Operator
+from gradcore.ops.layer import Arithmetic, Layer, Operator, Place, Shape
 
 
 @dataclass(frozen=True)
@@ -16,10 +17,19 @@ class Relu(Operator):
     rounded: ClassVar[bool] = False
     what: ClassVar[str] = "ReLU"
 
-    def forward(self, arithmetic, inputs, node, state):
+    def forward(
+        self, arithmetic: Arithmetic, inputs: list[np.ndarray], node: Place, state: Mapping[str, np.ndarray]
+    ) -> tuple[np.ndarray, Any]:
         return np.maximum(inputs[0], 0), inputs[0] > 0
 
-    def backward(self, arithmetic, delta, inputs, saved, state):
+    def backward(
+        self,
+        arithmetic: Arithmetic,
+        delta: np.ndarray,
+        inputs: list[np.ndarray],
+        saved: Any,
+        state: Mapping[str, np.ndarray],
+    ) -> list[np.ndarray]:
         return [delta * saved]
 
 
@@ -30,5 +40,5 @@ class ReluLayer(Layer):
     prefix: ClassVar[str] = "relu"
     own_formats: ClassVar[tuple] = ()
 
-    def operators(self, shapes):
+    def operators(self, shapes: list[Shape]) -> list[tuple[str, Operator]]:
         return [("", Relu())]

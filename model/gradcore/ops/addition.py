@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sum of tensors, as at the end of a residual block (doc/numerics.md, "Other layers")."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from gradcore.ops.checks import NetworkError
-from gradcore.ops.layer import Layer, Operator
+from gradcore.ops.layer import Arithmetic, Layer, Operator, Place, Shape
 
 
 @dataclass(frozen=True)
@@ -14,20 +17,30 @@ class Addition(Operator):
 
     what: ClassVar[str] = "addition"
 
-    def shape(self, shapes):
+    def shape(self, shapes: list[Shape]) -> Shape:
         for shape in shapes[1:]:
             if shape != shapes[0]:
                 raise NetworkError("inputs", f"have the shapes {' and '.join(map(str, shapes))}", "one shape")
         return shapes[0]
 
-    def forward_most(self, words, shapes, fractions):
+    def forward_most(self, words: int, shapes: list[Shape], fractions: Sequence[int]) -> int:
         return sum(words << max(fractions) - frac for frac in fractions)
 
-    def forward(self, arithmetic, inputs, node, state):
+    def forward(
+        self, arithmetic: Arithmetic, inputs: list[np.ndarray], node: Place, state: Mapping[str, np.ndarray]
+    ) -> tuple[np.ndarray, Any]:
         finest = max(node.fractions)
-        return sum(arithmetic.align(x, finest - frac) for x, frac in zip(inputs, node.fractions)), None
+        aligned = (arithmetic.align(x, finest - frac) for x, frac in zip(inputs, node.fractions))
+        return sum(aligned, np.zeros_like(inputs[0])), None
 
-    def backward(self, arithmetic, delta, inputs, saved, state):
+    def backward(
+        self,
+        arithmetic: Arithmetic,
+        delta: np.ndarray,
+        inputs: list[np.ndarray],
+        saved: Any,
+        state: Mapping[str, np.ndarray],
+    ) -> list[np.ndarray]:
         return [delta] * len(inputs)
 
 
@@ -38,5 +51,5 @@ class Add(Layer):
     prefix: ClassVar[str] = "add"
     reads: ClassVar[tuple] = (2, 16)
 
-    def operators(self, shapes):
+    def operators(self, shapes: list[Shape]) -> list[tuple[str, Operator]]:
         return [("", Addition())]

@@ -4,10 +4,13 @@ form."""
 
 import difflib
 import re
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
+from typing import Any
 
 from gradcore.files import toml_text
 from gradcore.numerics.fixed_point import FRAC_MAX, FRAC_MIN
+from gradcore.ops.layer import Shape
 
 NAME_MAX, MAPS_MAX, SIZE_MAX = 64, 4096, 1024  # characters of a name; maps; rows and columns of the input
 
@@ -16,12 +19,20 @@ class NetworkError(ValueError):
     """A network that the engine cannot run. Attributes: file, layer (index or None), field, nearest (supported form or
     '')."""
 
-    def __init__(self, field, problem, nearest="", layer=None, name="", file=None):
+    def __init__(
+        self,
+        field: str,
+        problem: str,
+        nearest: object = "",
+        layer: int | None = None,
+        name: str = "",
+        file: str | None = None,
+    ) -> None:
         self.field, self.problem, self.nearest = field, problem, str(nearest)
         self.layer, self.name, self.file = layer, name, file
         super().__init__(field, problem)
 
-    def __str__(self):
+    def __str__(self) -> str:
         parts = [str(self.file)] if self.file else []
         if self.layer is not None:
             parts.append(
@@ -31,14 +42,16 @@ class NetworkError(ValueError):
         return text + (f"; nearest supported: {toml_text.printable(self.nearest)}" if self.nearest else "")
 
 
-def table(where, value) -> dict:
+def table(where: str, value: Any) -> dict:
     """A copy of the table `value` of the field `where`. Raises NetworkError, as all checks here."""
     if not isinstance(value, dict):
         raise NetworkError(where, f"{value!r} is not a table", f"[{where}]")
     return dict(value)
 
 
-def known(prefix, table, keys, shown=MappingProxyType({})):
+def known(
+    prefix: str, table: Mapping[str, Any], keys: Collection[str], shown: Mapping[str, str] = MappingProxyType({})
+) -> None:
     """Refuse fields of `table` that are not among `keys`; `shown`: how a key is written, where that differs."""
     for key in table:
         if key not in keys:
@@ -49,13 +62,13 @@ def known(prefix, table, keys, shown=MappingProxyType({})):
             )
 
 
-def text(where, value):
+def text(where: str, value: Any) -> None:
     """Refuse what is no text."""
     if not isinstance(value, str):
         raise NetworkError(where, f"{value!r} is not a text", f'"{value}"')
 
 
-def layer_name(name):
+def layer_name(name: Any) -> None:
     """Refuse a layer's name that could not be that of an array and of a file; "" is none."""
     text("name", name)
     if name and not re.fullmatch(r"[\w-][\w.-]*", name) or ".." in name or len(name) > NAME_MAX:
@@ -64,7 +77,7 @@ def layer_name(name):
         )
 
 
-def choice(where, value, choices):
+def choice(where: str, value: Any, choices: Collection[str]) -> None:
     """Refuse what is none of `choices`."""
     if not isinstance(value, str) or value not in choices:
         close = difflib.get_close_matches(value[:NAME_MAX], list(choices), 1, 0.4) if isinstance(value, str) else []
@@ -75,14 +88,14 @@ def choice(where, value, choices):
         )
 
 
-def integer(where, value, low, high):
+def integer(where: str, value: Any, low: int, high: int) -> None:
     """Refuse what is no integer of low..high."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise NetworkError(where, f"{value!r} is not an integer", f"an integer {low}..{high}")
     within(where, value, low, high, f"{value} is outside {low}..{high}")
 
 
-def number(where, value, low, high, nearest, above=False):
+def number(where: str, value: Any, low: float, high: float, nearest: object, above: bool = False) -> None:
     """Refuse what is no number of low..high, or above `low`; `nearest` describes them."""
     good = (
         isinstance(value, (int, float))
@@ -94,20 +107,20 @@ def number(where, value, low, high, nearest, above=False):
         raise NetworkError(where, f"{value!r} is not supported", nearest)
 
 
-def within(where, value, low, high, problem):
+def within(where: str, value: Any, low: float, high: float, problem: str) -> None:
     """Refuse a number outside low..high for the reason `problem`."""
     if not low <= value <= high:
         raise NetworkError(where, problem, min(max(value, low), high))
 
 
-def fractions(entries, keys):
+def fractions(entries: Any, keys: Collection[str]) -> None:
     """Refuse fraction widths that do not exist, or of other tensors than `keys`."""
     for key, value in table("format", entries).items():
         known("format.", {key: value}, keys)
         integer(f"format.{key}", value, FRAC_MIN, FRAC_MAX)
 
 
-def triple(where, value) -> tuple:
+def triple(where: str, value: Any) -> Shape:
     """`value` as input shape (maps, rows, columns)."""
     if not isinstance(value, (list, tuple)) or len(value) != 3:
         raise NetworkError(where, f"{value!r} is not a list of three numbers", "[maps, rows, columns]")
@@ -116,7 +129,7 @@ def triple(where, value) -> tuple:
     return tuple(value)
 
 
-def pair(where, value, low, high) -> tuple:
+def pair(where: str, value: Any, low: int, high: tuple[int, int]) -> tuple[int, int]:
     """`value`, one number or two, as (rows, columns), each of low..high[k]."""
     pair = value if isinstance(value, (list, tuple)) else (value, value)
     if len(pair) != 2:

@@ -6,8 +6,9 @@ Products and sums keep every bit: integers give int64, and OverflowError where i
 floats of any width pass through the same code.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,60 +16,68 @@ from gradcore.numerics.fixed_point import int64
 from gradcore.ops import checks as check
 from gradcore.ops.activation import Relu
 from gradcore.ops.checks import MAPS_MAX, NetworkError
-from gradcore.ops.layer import LAYER_FORMATS, Layer, Operator
+from gradcore.ops.layer import LAYER_FORMATS, Arithmetic, Gradient, Layer, Operator, Parametric, Place, Shape
 from gradcore.ops.max_pooling import MaxPooling
 
 KERNEL_MAX, DENSE_MAX = 11, 128
 
 
 @dataclass(frozen=True)
-class Convolution(Operator):
+class Convolution(Parametric):
     """Convolution of stride 1 with `maps` output maps; kernel and pad: (rows, columns)."""
 
     maps: int
-    kernel: tuple
-    pad: tuple
-    parametric: ClassVar[bool] = True
+    kernel: tuple[int, int]
+    pad: tuple[int, int]
     what: ClassVar[str] = "convolution"
 
-    def shape(self, shapes):
+    def shape(self, shapes: list[Shape]) -> Shape:
         return (self.maps, *extent(shapes[0], self.kernel, self.pad))
 
-    def forward_frac(self, fractions, weight_frac):
+    def forward_frac(self, fractions: Sequence[int], weight_frac: int) -> int:
         return fractions[0] + weight_frac
 
-    def backward_frac(self, delta_frac, weight_frac):
+    def backward_frac(self, delta_frac: int, weight_frac: int) -> int:
         return delta_frac + weight_frac
 
-    def forward_most(self, words, shapes, fractions):
+    def forward_most(self, words: int, shapes: list[Shape], fractions: Sequence[int]) -> int:
         return shapes[0][0] * self.kernel[0] * self.kernel[1] * words**2
 
-    def backward_most(self, words, shapes):
+    def backward_most(self, words: int, shapes: list[Shape]) -> int:
         return self.maps * self.kernel[0] * self.kernel[1] * words**2
 
-    def forward(self, arithmetic, inputs, node, state):
+    def forward(
+        self, arithmetic: Arithmetic, inputs: list[np.ndarray], node: Place, state: Mapping[str, np.ndarray]
+    ) -> tuple[np.ndarray, Any]:
         sums = conv(inputs[0], state["weight"], self.pad)
-        if node.weights.bias:
+        if node.weights is not None and node.weights.bias:
             sums += arithmetic.align(state["bias"], node.weights.bias_exp)[:, None, None]
         return sums, None
 
-    def backward(self, arithmetic, delta, inputs, saved, state):
+    def backward(
+        self,
+        arithmetic: Arithmetic,
+        delta: np.ndarray,
+        inputs: list[np.ndarray],
+        saved: Any,
+        state: Mapping[str, np.ndarray],
+    ) -> list[np.ndarray]:
         return [conv_input(delta, state["weight"], self.pad)]
 
-    def gradients(self, delta, inputs):
-        def weight(delta, act):
+    def gradients(self, delta: np.ndarray, inputs: list[np.ndarray]) -> tuple[Gradient, Gradient]:
+        def weight(delta: np.ndarray, act: np.ndarray) -> np.ndarray:
             return conv_weights(delta, act, self.kernel, self.pad)
 
         return (weight, (delta, inputs[0])), (bias_gradient, (delta,))
 
 
-@dataclass(frozen=True)
 class _Weighted(Layer):
     """What `Conv` and `Dense` share."""
 
     own_formats: ClassVar[tuple] = LAYER_FORMATS
+    maps: int  # a field of both
 
-    def check(self):
+    def check(self) -> None:
         check.integer("maps", self.maps, 1, MAPS_MAX)
         for key in ("bias", "relu"):
             if not isinstance(getattr(self, key), bool):
@@ -93,12 +102,12 @@ class Conv(_Weighted):
     relu: bool = True
     pool: int | None = field(default=None, metadata={"choices": (2,)})
 
-    def check(self):
+    def check(self) -> None:
         if self.pool is not None and (isinstance(self.pool, bool) or self.pool != 2):
             raise NetworkError("pool", f"{self.pool!r} is not supported", "pool = 2")
         super().check()
 
-    def operators(self, shapes):
+    def operators(self, shapes: list[Shape]) -> list[tuple[str, Operator]]:
         kernel = check.pair("kernel", self.kernel, 1, (KERNEL_MAX, KERNEL_MAX))
         pad = check.pair("pad", self.pad, 0, (kernel[0] - 1, kernel[1] - 1))
         _, rows, columns = shapes[0]
@@ -109,7 +118,7 @@ class Conv(_Weighted):
                 f"{kernel[0]}x{kernel[1]} with pad {pad[0]}, {pad[1]} does not fit maps of {rows}x{columns}",
                 f"kernel {min(kernel[0], rows)}x{min(kernel[1], columns)}",
             )
-        found = [("", Convolution(self.maps, kernel, pad))]
+        found: list[tuple[str, Operator]] = [("", Convolution(self.maps, kernel, pad))]
         if self.relu:
             found.append(("relu", Relu()))
         if self.pool:
@@ -129,7 +138,7 @@ class Dense(_Weighted):
     bias: bool = True
     relu: bool = False
 
-    def operators(self, shapes):
+    def operators(self, shapes: list[Shape]) -> list[tuple[str, Operator]]:
         _, *kernel = shapes[0]
         if max(kernel) > DENSE_MAX:
             raise NetworkError(
@@ -137,15 +146,18 @@ class Dense(_Weighted):
                 f"a Dense layer on maps of {kernel[0]}x{kernel[1]}",
                 f"maps up to {DENSE_MAX}x{DENSE_MAX}: pool before",
             )
-        return [("", Convolution(self.maps, tuple(kernel), (0, 0))), *([("relu", Relu())] if self.relu else [])]
+        found: list[tuple[str, Operator]] = [("", Convolution(self.maps, (kernel[0], kernel[1]), (0, 0)))]
+        if self.relu:
+            found.append(("relu", Relu()))
+        return found
 
 
-def extent(shape: tuple, kernel: tuple, pad: tuple) -> tuple:
+def extent(shape: tuple[int, ...], kernel: tuple[int, ...], pad: tuple[int, int]) -> tuple[int, int]:
     """Rows and columns of the result of a convolution of maps of `shape` (maps, rows, columns)."""
     return shape[1] + 2 * pad[0] - kernel[0] + 1, shape[2] + 2 * pad[1] - kernel[1] + 1
 
 
-def conv(a, w, pad) -> np.ndarray:
+def conv(a: np.ndarray, w: np.ndarray, pad: tuple[int, int]) -> np.ndarray:
     """Forward sums (N, O, H+2*pad-KY+1, ..) of maps `a` (N, C, H, W) and weights `w`, without bias; frac fa + fw."""
     dtype = _exact_type(w[0].size, a, w)
     sums = w.reshape(len(w), -1).astype(dtype) @ _columns(a.astype(dtype), w.shape[2:], pad)
@@ -153,7 +165,7 @@ def conv(a, w, pad) -> np.ndarray:
     return _back(sums, a).reshape(len(w), len(a), rows, columns).transpose(1, 0, 2, 3)
 
 
-def conv_input(delta, w, pad) -> np.ndarray:
+def conv_input(delta: np.ndarray, w: np.ndarray, pad: tuple[int, int]) -> np.ndarray:
     """Backward sums (N, C, H, W) of local gradients `delta` (N, O, ..) at the layer's output; frac fd + fw."""
     if delta.shape[2:] == (1, 1) and tuple(pad) == (0, 0):  # fully connected: every output reaches every input once
         dtype = _exact_type(len(w), delta, w)
@@ -163,7 +175,7 @@ def conv_input(delta, w, pad) -> np.ndarray:
     return conv(delta, flipped, (w.shape[2] - 1 - pad[0], w.shape[3] - 1 - pad[1]))
 
 
-def conv_weights(delta, a, kernel, pad) -> np.ndarray:
+def conv_weights(delta: np.ndarray, a: np.ndarray, kernel: tuple[int, int], pad: tuple[int, int]) -> np.ndarray:
     """Weight gradients (O, C, KY, KX): `delta` (N, O, ..) times input maps `a` (N, C, H, W), summed over the minibatch;
     frac fd + fa."""
     dtype = _exact_type(delta.size // delta.shape[1], delta, a)
@@ -172,12 +184,12 @@ def conv_weights(delta, a, kernel, pad) -> np.ndarray:
     return _back(sums, delta).reshape(delta.shape[1], a.shape[1], *kernel)
 
 
-def bias_gradient(delta) -> np.ndarray:
+def bias_gradient(delta: np.ndarray) -> np.ndarray:
     """Bias gradients (O,): `delta` (N, O, H, W) summed over images and pixels; frac fd."""
     return delta.sum(axis=(0, 2, 3))
 
 
-def _columns(a, kernel, pad) -> np.ndarray:
+def _columns(a: np.ndarray, kernel: tuple[int, int], pad: tuple[int, int]) -> np.ndarray:
     """Patches of `a` as a matrix (C*KY*KX, N*rows*columns)."""
     images, maps = a.shape[:2]
     rows, columns = extent(a.shape[1:], kernel, pad)
@@ -189,7 +201,7 @@ def _columns(a, kernel, pad) -> np.ndarray:
     return patches.reshape(maps * kernel[0] * kernel[1], -1)
 
 
-def _exact_type(terms: int, x, y):
+def _exact_type(terms: int, x: np.ndarray, y: np.ndarray) -> np.dtype | type[np.number]:
     """Type in which sums of `terms` products of x and y are exact: float64 (fast) below 2^53, else int64; floats keep
     theirs."""
     if x.dtype.kind == "f":
@@ -200,10 +212,10 @@ def _exact_type(terms: int, x, y):
     return np.float64 if bound < 1 << 53 else np.int64
 
 
-def _magnitude(x) -> int:
+def _magnitude(x: np.ndarray) -> int:
     x = int64(x)
     return max(abs(int(x.min())), abs(int(x.max()))) if x.size else 0
 
 
-def _back(sums, like) -> np.ndarray:
+def _back(sums: np.ndarray, like: np.ndarray) -> np.ndarray:
     return sums if like.dtype.kind == "f" else sums.astype(np.int64)

@@ -5,9 +5,10 @@ from gradcore.ops.activation import ReluLayer
 from gradcore.ops.addition import Add
 from gradcore.ops.average_pooling import AveragePool
 from gradcore.ops.convolution import Conv, Dense
+from gradcore.ops.layer import Layer
 from gradcore.ops.max_pooling import MaxPool
 
-KINDS = {
+KINDS: dict[str, type[Layer]] = {
     "conv": Conv,
     "dense": Dense,
     "relu": ReluLayer,

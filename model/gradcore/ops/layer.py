@@ -6,35 +6,73 @@ a convolution, a ReLU. A layer becomes one operator, or several that follow each
 this folder with both, and a line in `gradcore.ops.kinds`.
 
 Operators work on integers and on floats alike. What differs is in the arithmetic that they are given
-(gradcore.reference.arithmetic): `align(x, shift)` is x * 2^shift on integers and x on floats, `times(x, value, bits)`
-is x * round(value * 2^bits) or x * value.
+(`Arithmetic`; the two are in gradcore.reference).
 """
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
 
 from gradcore.ops import checks as check
 
 LAYER_FORMATS = ("act", "weight", "bias", "delta", "momentum", "bias_momentum")
+Shape = tuple[int, int, int]  # maps, rows, columns
+Gradient = tuple[Callable[..., np.ndarray], tuple[np.ndarray, ...]]  # sums and factors: sums(*factors) is exact
+
+
+class Arithmetic(Protocol):
+    """What differs between integers and floats inside an operator."""
+
+    def align(self, x: np.ndarray, shift: int) -> np.ndarray:
+        """x * 2^shift on integers, x on floats."""
+
+    def times(self, x: np.ndarray, value: float, bits: int) -> np.ndarray:
+        """x * round(value * 2^bits) on integers, x * value on floats."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights and bias of a parametric operator at its place: shape (O, C, KY, KX), fractions, and e, by which the bias
+    is shifted (doc/numerics.md, "Forward pass")."""
+
+    shape: tuple[int, int, int, int]
+    fw: int
+    fb: int
+    bias: bool
+    bias_exp: int
+
+
+class Place(Protocol):
+    """Where an operator stands: `Node` of gradcore.network.graph."""
+
+    @property
+    def fractions(self) -> tuple[int, ...]:
+        """Of the inputs."""
+
+    @property
+    def weights(self) -> Weights | None:
+        """None without any."""
 
 
 class Operator:
     """One piece of mathematics. Shapes are (maps, rows, columns), without the image axis, which every tensor has in
     front.
 
-    parametric: it has weights and a bias; rounded: `forward`
-    gives exact sums of a fraction of their own, which are rounded to the output's format, else words in the input's.
+    parametric: it has weights and a bias (`Parametric`). rounded: `forward` gives exact sums of a fraction of their
+    own, which are rounded to the output's format; else it gives words in the input's.
     """
 
     parametric: ClassVar[bool] = False
     rounded: ClassVar[bool] = True
     what: ClassVar[str] = ""  # in messages
 
-    def shape(self, shapes: list) -> tuple:
+    def shape(self, shapes: list[Shape]) -> Shape:
         """Shape of the output. Raises NetworkError."""
         return shapes[0]
 
-    def forward_frac(self, fractions: list, weight_frac: int) -> int:
+    def forward_frac(self, fractions: Sequence[int], weight_frac: int) -> int:
         """Fraction of the exact sums of `forward`, from those of the inputs and of the weights."""
         return max(fractions)
 
@@ -42,26 +80,43 @@ class Operator:
         """Fraction of the exact sums of `backward`, from those of the local gradient and of the weights."""
         return delta_frac
 
-    def forward_most(self, words: int, shapes: list, fractions: list) -> int:
+    def forward_most(self, words: int, shapes: list[Shape], fractions: Sequence[int]) -> int:
         """Largest magnitude of a sum of `forward`, without bias, for inputs and weights of magnitude `words`."""
         return words
 
-    def backward_most(self, words: int, shapes: list) -> int:
+    def backward_most(self, words: int, shapes: list[Shape]) -> int:
         """Largest magnitude of a sum of `backward`, likewise."""
         return words
 
-    def forward(self, arithmetic, inputs: list, node, state) -> tuple:
-        """(output, what `backward` needs of it). node: `Node` of gradcore.network.graph, for the fractions of the
-        inputs and of the bias; state: weight and bias."""
+    def forward(
+        self, arithmetic: Arithmetic, inputs: list[np.ndarray], node: Place, state: Mapping[str, np.ndarray]
+    ) -> tuple[np.ndarray, Any]:
+        """(output, what `backward` needs of it). state: weight and bias of a parametric operator."""
         raise NotImplementedError
 
-    def backward(self, arithmetic, delta, inputs: list, saved, state) -> list:
+    def backward(
+        self,
+        arithmetic: Arithmetic,
+        delta: np.ndarray,
+        inputs: list[np.ndarray],
+        saved: Any,
+        state: Mapping[str, np.ndarray],
+    ) -> list[np.ndarray]:
         """Contribution to the local gradient of every input, as exact sums."""
         raise NotImplementedError
 
-    def gradients(self, delta, inputs: list) -> tuple:
-        """((sums, factors), (sums, factors)) of weight and bias: sums(*factors) is the exact gradient."""
+    def gradients(self, delta: np.ndarray, inputs: list[np.ndarray]) -> tuple[Gradient, Gradient]:
+        """Those of weight and bias."""
         raise NotImplementedError
+
+
+class Parametric(Operator):
+    """An operator with weights (maps, maps of its input, *kernel) and a bias. kernel and pad: (rows, columns)."""
+
+    parametric: ClassVar[bool] = True
+    maps: int
+    kernel: tuple[int, int]
+    pad: tuple[int, int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +136,6 @@ class Layer:
         """Refuse fields whose values are wrong whatever the rest of the network. Raises NetworkError."""
         check.fractions(self.formats, self.own_formats)
 
-    def operators(self, shapes: list) -> list:
+    def operators(self, shapes: list[Shape]) -> list[tuple[str, Operator]]:
         """The operators in their order as (suffix of the name, operator). Raises NetworkError."""
         raise NotImplementedError

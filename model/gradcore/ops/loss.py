@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loss functions on the last layer's output; integers are exact, floats give the same formulas in real numbers."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gradcore.numerics.fixed_point import int64, requantize
 
 LOSSES = {"euclidean": 1, "square_hinge": 2}  # codes of the instruction field
 
 
-def targets(labels, classes: int) -> np.ndarray:
+def targets(labels: ArrayLike, classes: int) -> np.ndarray:
     """Target bits (N, classes) of integer labels (N,); raises ValueError for a label outside 0..classes-1."""
     labels = int64(labels)
     if labels.size and not (labels.min() >= 0 and labels.max() < classes):
@@ -16,7 +19,7 @@ def targets(labels, classes: int) -> np.ndarray:
     return labels[:, None] == np.arange(classes)
 
 
-def difference(loss: str, a, bits, t_pos, t_neg=0) -> np.ndarray:
+def difference(loss: str, a: np.ndarray, bits: np.ndarray, t_pos: Any, t_neg: Any = 0) -> np.ndarray:
     """d of doc/numerics.md: outputs `a` (N, classes), target bits of the same shape, targets in the format of `a` (frac
     fo)."""
     if loss == "euclidean":
@@ -32,13 +35,13 @@ def loss_shift(loss: str, fo: int, fd: int) -> int:
     return 16 + fo - fd - (loss == "square_hinge")
 
 
-def loss_delta(d, shift: int, width: int, clipped: list | None = None) -> np.ndarray:
+def loss_delta(d: ArrayLike, shift: int, width: int, clipped: list | None = None) -> np.ndarray:
     """Local gradient of `width` bits: d << 16 shifted by `shift`, always rounded half-up. `clipped` as in
     `requantize`."""
     return requantize(int64(d) << 16, shift, width, "half_up", None, clipped)
 
 
-def loss_sum(d) -> int:
+def loss_sum(d: ArrayLike) -> int:
     """LOSS: exact sum of d^2 over the minibatch (frac 2 fo)."""
     return int((int64(d) ** 2).sum())
 

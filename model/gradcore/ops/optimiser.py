@@ -1,25 +1,55 @@
 # SPDX-License-Identifier: Apache-2.0
 """The weight update: stochastic gradient descent, with or without momentum, on integers."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gradcore.numerics.fixed_point import GRAD_W, int64, requantize, round_shift, saturate
 
 
-def scale_gradient(grad, shift_g: int, mode="half_even", rnd=None, clipped: list | None = None) -> np.ndarray:
+@dataclass(frozen=True)
+class UpdateParameters:
+    """Numbers of one weight or bias tensor's update; frac_v and frac_g are the fraction widths of momentum and scaled
+    gradient."""
+
+    lr_m: int
+    beta_m: int
+    shift_g: int
+    shift_v: int
+    shift_w: int
+    frac_v: int
+    frac_g: int
+
+
+def scale_gradient(
+    grad: ArrayLike,
+    shift_g: int,
+    mode: str | int = "half_even",
+    rnd: ArrayLike | None = None,
+    clipped: list | None = None,
+) -> np.ndarray:
     """g: the exact gradient without `shift_g` fraction bits, saturated to 24 bits. `clipped` as in `requantize`."""
     return requantize(grad, shift_g, GRAD_W, mode, rnd, clipped)
 
 
 def update(
-    w, v, grad, parameters, width: int, mode="half_even", rnd=(None, None, None), clipped: list | None = None
-) -> tuple:
+    w: ArrayLike,
+    v: ArrayLike,
+    grad: ArrayLike,
+    parameters: UpdateParameters,
+    width: int,
+    mode: str | int = "half_even",
+    rnd: Sequence[ArrayLike | None] = (None, None, None),
+    clipped: list | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """(new weights, new momentum) of weights `w`, momentum `v` (zeros for plain SGD) and exact gradients `grad`, all of
     one shape.
 
-    `parameters` is an `UpdateParameters` of gradcore.network.description, `width` the data width, `rnd` the random
-    numbers of the roundings of gradient, momentum and weight (stochastic rounding only). `clipped`: gets the numbers of
-    saturated words of these three appended.
+    width: the data width; rnd: the random numbers of the roundings of gradient, momentum and weight (stochastic
+    rounding only); clipped: gets the numbers of saturated words of these three appended.
     """
     p = parameters
     g = scale_gradient(grad, p.shift_g, mode, rnd[0], clipped)
@@ -27,7 +57,15 @@ def update(
     return requantize((int64(w) << p.shift_w) + v, p.shift_w, width, mode, rnd[2], clipped), v
 
 
-def saturates(w, v, grad, parameters, width: int, mode="half_even", rnd=(None, None, None)) -> np.ndarray:
+def saturates(
+    w: ArrayLike,
+    v: ArrayLike,
+    grad: ArrayLike,
+    parameters: UpdateParameters,
+    width: int,
+    mode: str | int = "half_even",
+    rnd: Sequence[ArrayLike | None] = (None, None, None),
+) -> np.ndarray:
     """Whether `update` of the same arguments saturates the gradient, the momentum or the weight of each element
     (bool)."""
     p = parameters

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same network, initial weights and update rule in floating point, to compare accuracies with."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gradcore.network.description import Network
+from gradcore.network.graph import Node, Tensor
 from gradcore.numerics.fixed_point import Format, dequantize
 from gradcore.ops.loss import difference, targets
 from gradcore.reference.passes import backward, by_layer, forward
-from gradcore.reference.trainer import initial_weights
+from gradcore.reference.trainer import State, initial_weights
 
 DIVERGING = np.errstate(over="ignore", invalid="ignore")  # infinite and undefined losses are results, not accidents
 
@@ -20,9 +25,10 @@ class FloatTrainer:
     `ReferenceTrainer`.
     """
 
-    def __init__(self, network: Network, seed: int = 1, dtype=np.float32):
-        self.network, self.dtype, self.last = network, dtype, {}
-        self.state = []
+    def __init__(self, network: Network, seed: int = 1, dtype: type[np.floating] = np.float32) -> None:
+        self.network, self.dtype = network, dtype
+        self.last: dict[str, Any] = {}
+        self.state: State = []
         for p, layer in zip(network.parameters, initial_weights(network, seed)):
             fractions = {"weight": p.fw, "bias": p.fb, "momentum": 0, "bias_momentum": 0}
             self.state.append(
@@ -30,7 +36,7 @@ class FloatTrainer:
             )
 
     @DIVERGING
-    def step(self, x, labels, iteration: int = 0) -> float:
+    def step(self, x: np.ndarray, labels: ArrayLike, iteration: int = 0) -> float:
         """Train on real images `x` (N, C, H, W) and `labels` (N,); returns the loss summed over them. `iteration` is
         not used."""
         loss = self.gradients(x, labels)
@@ -45,7 +51,7 @@ class FloatTrainer:
                 state[weight] = state[weight] + state[momentum]
         return loss
 
-    def gradients(self, x, labels) -> float:
+    def gradients(self, x: ArrayLike, labels: ArrayLike) -> float:
         """Forward and backward pass without update: fills `last`, returns the loss summed over the images."""
         network, weights = self.network, self._weights()
         done = forward(network.graph, np.asarray(x, dtype=self.dtype), weights, self, keep=True)
@@ -58,37 +64,37 @@ class FloatTrainer:
         return float((d.astype(np.float64) ** 2).sum()) * (1.0 if hinge else 0.5)
 
     @DIVERGING
-    def forward(self, x) -> np.ndarray:
+    def forward(self, x: ArrayLike) -> np.ndarray:
         """Outputs (N, classes) of real images `x`, computed minibatch by minibatch."""
         size, output, x = self.network.minibatch, self.network.graph.output.name, np.asarray(x, dtype=self.dtype)
         parts = (x[n : n + size] for n in range(0, len(x), size))
         found = (forward(self.network.graph, part, self._weights(), self, keep=False) for part in parts)
         return np.concatenate([done.words[output][:, :, 0, 0] for done in found])
 
-    def predict(self, x) -> np.ndarray:
+    def predict(self, x: ArrayLike) -> np.ndarray:
         """Class (N,) of each image."""
         return self.forward(x).argmax(axis=1)
 
-    def accuracy(self, x, labels) -> float:
+    def accuracy(self, x: ArrayLike, labels: ArrayLike) -> float:
         """Fraction of the images `x` that `predict` classifies as `labels`."""
         return float((self.predict(x) == np.asarray(labels)).mean())
 
-    def _weights(self) -> dict:
+    def _weights(self) -> dict[str, dict[str, np.ndarray]]:
         return {p.name: state for p, state in zip(self.network.parameters, self.state)}
 
     # The arithmetic of gradcore.reference.passes: nothing is rounded.
 
-    def align(self, x, shift: int):
+    def align(self, x: np.ndarray, shift: int) -> np.ndarray:
         return x
 
-    def times(self, x, value: float, bits: int):
+    def times(self, x: np.ndarray, value: float, bits: int) -> np.ndarray:
         return x * self.dtype(value)
 
-    def activation(self, node, sums):
+    def activation(self, node: Node, sums: np.ndarray) -> np.ndarray:
         return sums
 
-    def delta(self, tensor, parts):
-        return sum(sums for _, sums in parts)
+    def delta(self, tensor: Tensor, parts: list[tuple[Node, np.ndarray]]) -> np.ndarray:
+        return sum((sums for _, sums in parts), np.zeros_like(parts[0][1]))
 
-    def gradient(self, sums, *factors):
+    def gradient(self, sums: Callable[..., np.ndarray], *factors: np.ndarray) -> np.ndarray:
         return sums(*factors)

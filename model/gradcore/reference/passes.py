@@ -1,18 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forward and backward pass over the graph of a network: one loop for the integers and for the floats.
 
-What differs is in an *arithmetic*: `align` and `times` (gradcore.ops.layer), `activation(node, sums)` makes words of a
-rounded operator's sums, `delta(tensor, parts)` makes the local gradient of a tensor from the contributions of its
-readers, a list of (node, sums); `gradient(sums, *factors)` is a gradient.
+What differs is in a `Rounding`: `ReferenceTrainer` has one that rounds, `FloatTrainer` one that does not.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 
-from gradcore.network.graph import INPUT, Graph
+from gradcore.network.description import Network
+from gradcore.network.graph import INPUT, Graph, Node, Tensor
+from gradcore.ops.layer import Arithmetic
 
+States = Mapping[str, Mapping[str, np.ndarray]]  # weight and bias by the name of a node
 TENSORS = ("act", "z", "out", "gate", "delta", "error", "grad", "grad_bias")
+
+
+class Rounding(Arithmetic, Protocol):
+    """The arithmetic of a pass."""
+
+    def activation(self, node: Node, sums: np.ndarray) -> np.ndarray:
+        """Words of a rounded operator's sums."""
+
+    def delta(self, tensor: Tensor, parts: list[tuple[Node, np.ndarray]]) -> np.ndarray:
+        """The local gradient of a tensor from the contributions of its readers, as sums."""
+
+    def gradient(self, sums: Callable[..., np.ndarray], *factors: np.ndarray) -> np.ndarray:
+        """The gradient sums(*factors)."""
 
 
 @dataclass
@@ -20,21 +36,21 @@ class Pass:
     """What a forward and a backward pass have computed. words and deltas: by tensor; gradients: by node, those of
     weight and bias; saved: by node, what its backward pass needs."""
 
-    words: dict = field(default_factory=dict)
-    deltas: dict = field(default_factory=dict)
-    gradients: dict = field(default_factory=dict)
-    saved: dict = field(default_factory=dict)
+    words: dict[str, np.ndarray] = field(default_factory=dict)
+    deltas: dict[str, np.ndarray] = field(default_factory=dict)
+    gradients: dict[str, tuple[np.ndarray, ...]] = field(default_factory=dict)
+    saved: dict[str, Any] = field(default_factory=dict)
 
 
-def forward(graph: Graph, x, weights: dict, arithmetic, keep: bool) -> Pass:
-    """Words of all tensors (with `keep`; else of the output alone) for the images `x` (N, C, H, W). weights: a layer's
-    state by the name of its node."""
-    done, last = Pass({INPUT: x}), {}
+def forward(graph: Graph, x: np.ndarray, weights: States, arithmetic: Rounding, keep: bool) -> Pass:
+    """Words of all tensors (with `keep`; else of the output alone) for the images `x` (N, C, H, W)."""
+    done = Pass({INPUT: x})
+    last: dict[str, Node] = {}
     for node in graph.nodes:
         last |= dict.fromkeys(node.inputs, node)
     for node in graph.nodes:
         inputs = [done.words[name] for name in node.inputs]
-        sums, saved = node.operator.forward(arithmetic, inputs, node, weights.get(node.name))
+        sums, saved = node.operator.forward(arithmetic, inputs, node, weights.get(node.name, {}))
         done.words[node.name] = arithmetic.activation(node, sums) if node.operator.rounded else sums
         if keep:
             done.saved[node.name] = saved
@@ -45,9 +61,10 @@ def forward(graph: Graph, x, weights: dict, arithmetic, keep: bool) -> Pass:
     return done
 
 
-def backward(graph: Graph, done: Pass, delta, weights: dict, arithmetic) -> None:
+def backward(graph: Graph, done: Pass, delta: np.ndarray, weights: States, arithmetic: Rounding) -> None:
     """Adds local gradients and gradients to the `Pass` of a forward pass. delta: that of the output."""
-    done.deltas[graph.output.name], parts = delta, {}
+    done.deltas[graph.output.name] = delta
+    parts: dict[str, list[tuple[Node, np.ndarray]]] = {}
     for node in reversed(graph.nodes):
         tensor = graph.tensors[node.name]
         if tensor.delta_frac is None:
@@ -60,15 +77,15 @@ def backward(graph: Graph, done: Pass, delta, weights: dict, arithmetic) -> None
                 arithmetic.gradient(sums, *factors) for sums, factors in node.operator.gradients(delta, inputs)
             )
         if any(graph.tensors[name].delta_frac is not None for name in node.inputs):
-            found = node.operator.backward(arithmetic, delta, inputs, done.saved[node.name], weights.get(node.name))
+            found = node.operator.backward(arithmetic, delta, inputs, done.saved[node.name], weights.get(node.name, {}))
             for name, sums in zip(node.inputs, found):
                 parts.setdefault(name, []).append((node, sums))
 
 
-def by_layer(network, done: Pass) -> dict:
+def by_layer(network: Network, done: Pass) -> dict:
     """The tensors of a pass as lists with one entry per layer with weights: act (its input), z, out, gate (bool), delta
     (at z), error (of its input, None where nobody needs it), grad, grad_bias."""
-    found = {key: [] for key in TENSORS}
+    found: dict[str, list] = {key: [] for key in TENSORS}
     for p in network.parameters:
         gate = np.ones(done.words[p.name].shape, dtype=bool)
         for name in p.nodes[1:]:

@@ -10,7 +10,7 @@ KINDS = ("input", "act", "delta", "grad", "momentum", "weight", "bias_grad", "bi
 class Saturations:
     """counts: by "layer:kind", kind one of KINDS, a list of clipped words and words in all; as JSON has it."""
 
-    def __init__(self, counts: dict | None = None):
+    def __init__(self, counts: dict | None = None) -> None:
         self.counts = {place: list(numbers) for place, numbers in (counts or {}).items()}
 
     def add(self, layer: str, kind: str, clipped: int, words: int) -> None:

@@ -2,10 +2,15 @@
 """The reference trainer: one training iteration as integers, bit by bit what the engine computes."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gradcore.network.description import Network
+from gradcore.network.graph import Node, Tensor
+from gradcore.network.weighted_layer import LayerParameters
 from gradcore.numerics.fixed_point import ACC_W, Format, fits, int64, quantize, requantize, wrap
 from gradcore.numerics.random_numbers import (
     GRADIENT,
@@ -23,9 +28,10 @@ from gradcore.reference.passes import backward, by_layer, forward
 from gradcore.reference.saturation import Saturations
 
 STATE = ("weight", "bias", "momentum", "bias_momentum")
+State = list[dict[str, np.ndarray]]  # per layer with weights an array for each key of STATE
 
 
-def initial_weights(network: Network, seed: int) -> list:
+def initial_weights(network: Network, seed: int) -> State:
     """Per layer a dict of int64 arrays: weight (O, C, KY, KX) in fw, bias (O,) in fb, momentum and bias_momentum of the
     same shapes.
 
@@ -52,19 +58,20 @@ class ReferenceTrainer:
     and was wrapped. saturations: `Saturations` of all steps since they were taken.
     """
 
-    def __init__(self, network: Network, seed: int = 1, state: list | None = None, acc_width: int = ACC_W):
+    def __init__(self, network: Network, seed: int = 1, state: State | None = None, acc_width: int = ACC_W) -> None:
         self.network, self.seed, self.acc_width = network, seed, acc_width
-        self.last, self.grad_overflow, self._overflows = {}, False, (False, False)
+        self.last: dict[str, Any] = {}
+        self.grad_overflow, self._overflows = False, (False, False)
         self.saturations, self._numbers = Saturations(), {network.minibatch: network.parameters}
         self.state = initial_weights(network, seed)
         if state is not None:
             self.load(state)
 
-    def weights(self) -> list:
+    def weights(self) -> State:
         """A copy of the state: per layer a dict of weight, bias, momentum, bias_momentum."""
         return [{key: layer[key].copy() for key in STATE} for layer in self.state]
 
-    def load(self, state: list) -> None:
+    def load(self, state: State) -> None:
         """Take over a state as `weights` returns it; raises ValueError for a wrong shape or a number outside the data
         width."""
         for index, (own, new) in enumerate(zip(self.state, state, strict=True)):
@@ -75,7 +82,7 @@ class ReferenceTrainer:
                     )
         self.state = [{key: int64(new[key]).copy() for key in STATE} for new in state]
 
-    def step(self, x, labels, iteration: int) -> int:
+    def step(self, x: ArrayLike, labels: ArrayLike, iteration: int) -> int:
         """Train on one minibatch: `x` (N, C, H, W) integers in the input format, `labels` (N,), N up to the minibatch
         size.
 
@@ -92,7 +99,8 @@ class ReferenceTrainer:
         network, arithmetic = self.network, self._arithmetic(iteration)
         self._overflows = False, False
         done = forward(network.graph, x, self._weights(), arithmetic, keep=True)
-        output, loss, clipped = done.words[network.graph.output.name], network.loss_parameters, []
+        output, loss = done.words[network.graph.output.name], network.loss_parameters
+        clipped: list[int] = []
         bits = targets(labels, network.classes)
         d = difference(loss.loss, output.reshape(len(x), -1), bits, loss.t_pos, loss.t_neg)
         delta = loss_delta(d, loss.shift, network.data_width, clipped).reshape(output.shape)
@@ -109,7 +117,7 @@ class ReferenceTrainer:
         must, may = self._overflows
         return must <= bool(flag) <= may
 
-    def forward(self, x, iteration: int = 0) -> np.ndarray:
+    def forward(self, x: np.ndarray, iteration: int = 0) -> np.ndarray:
         """Outputs (N, classes) as integers in the last layer's format, computed minibatch by minibatch with the
         roundings of `iteration`."""
         size, output, arithmetic = (
@@ -121,15 +129,15 @@ class ReferenceTrainer:
         found = (forward(self.network.graph, part, self._weights(), arithmetic, keep=False) for part in parts)
         return np.concatenate([done.words[output][:, :, 0, 0] for done in found])
 
-    def predict(self, x, iteration: int = 0) -> np.ndarray:
+    def predict(self, x: np.ndarray, iteration: int = 0) -> np.ndarray:
         """Class (N,) of each image: the first largest output."""
         return self.forward(x, iteration).argmax(axis=1)
 
-    def accuracy(self, x, labels, iteration: int = 0) -> float:
+    def accuracy(self, x: np.ndarray, labels: ArrayLike, iteration: int = 0) -> float:
         """Fraction of the images `x` that `predict` classifies as `labels`."""
         return float((self.predict(x, iteration) == np.asarray(labels)).mean())
 
-    def _checked(self, x) -> np.ndarray:
+    def _checked(self, x: ArrayLike) -> np.ndarray:
         x = int64(x)
         if x.ndim != 4 or x.shape[1:] != self.network.shape:
             raise ValueError(f"images of shape {x.shape[1:]} where the network reads {self.network.shape}")
@@ -137,18 +145,18 @@ class ReferenceTrainer:
             raise OverflowError(f"input outside {self.network.data_width} bits")
         return x
 
-    def _count(self, p, kinds, clipped, tensor):
+    def _count(self, p: LayerParameters, kinds: tuple[str, ...], clipped: list[int], tensor: np.ndarray) -> None:
         for kind, count in zip(kinds, clipped, strict=True):
             self.saturations.add(p.name, kind, count, tensor.size)
 
-    def _weights(self) -> dict:
+    def _weights(self) -> dict[str, dict[str, np.ndarray]]:
         return {p.name: state for p, state in zip(self.network.parameters, self.state)}
 
     def _arithmetic(self, iteration: int, training: bool = True) -> "_Integers":
         saturations = self.saturations if training else Saturations()
         return _Integers(self.network, iteration_seed(self.seed, iteration), saturations, self._gradient)
 
-    def _gradient(self, sums, *factors):
+    def _gradient(self, sums: Callable[..., np.ndarray], *factors: np.ndarray) -> np.ndarray:
         """`sums` of the factors modulo 2^acc_width; notes whether they fit, and whether each partial sum does in any
         order."""
         grad = sums(*factors)
@@ -166,7 +174,7 @@ class ReferenceTrainer:
         self.grad_overflow |= must
         return wrap(grad, self.acc_width)
 
-    def _update(self, seed, parameters) -> None:
+    def _update(self, seed: int, parameters: tuple[LayerParameters, ...]) -> None:
         network, roundings = self.network, (GRADIENT, MOMENTUM, WEIGHT)
         stochastic = network.mode("param") == "stochastic"
         for p, state, grad, grad_bias in zip(parameters, self.state, self.last["grad"], self.last["grad_bias"]):
@@ -182,7 +190,7 @@ class ReferenceTrainer:
                 ]
                 weight, momentum = key or "weight", "bias_momentum" if key else "momentum"
                 previous = state[momentum] if network.optimiser == "momentum" else np.zeros_like(state[momentum])
-                clipped = []
+                clipped: list[int] = []
                 state[weight], v = update(
                     state[weight], previous, gradient, numbers, network.data_width, network.mode("param"), rnd, clipped
                 )
@@ -197,35 +205,41 @@ class _Integers:
     """The arithmetic of one step: exact sums, rounded with the random numbers of `seed`; saturated words are counted.
     gradient: `ReferenceTrainer._gradient`."""
 
-    def __init__(self, network: Network, seed: int, saturations: Saturations, gradient):
+    def __init__(
+        self, network: Network, seed: int, saturations: Saturations, gradient: Callable[..., np.ndarray]
+    ) -> None:
         self.network, self.seed, self.saturations, self.gradient = network, seed, saturations, gradient
 
-    def align(self, x, shift: int):
+    def align(self, x: np.ndarray, shift: int) -> np.ndarray:
         return x << shift
 
-    def times(self, x, value: float, bits: int):
+    def times(self, x: np.ndarray, value: float, bits: int) -> np.ndarray:
         return x * round(value * 2**bits)
 
-    def activation(self, node, sums):
+    def activation(self, node: Node, sums: np.ndarray) -> np.ndarray:
         """Words of a rounded operator's output."""
         return self._rounded(self.network.graph.tensors[node.name], "act", sums, node.shift)
 
-    def delta(self, tensor, parts):
+    def delta(self, tensor: Tensor, parts: list[tuple[Node, np.ndarray]]) -> np.ndarray:
         """The local gradient of a tensor: the exact sum of all contributions, rounded once."""
         graph = self.network.graph
         if len(parts) == 1 and not parts[0][0].operator.rounded:
             return parts[0][1]  # words already
         fractions = [graph.contribution_frac(node) for node, _ in parts]
-        finest = max(tensor.delta_frac, *fractions)
-        sums = sum(part << finest - frac for frac, (_, part) in zip(fractions, parts))
-        return self._rounded(tensor, "delta", sums, finest - tensor.delta_frac)
+        own = tensor.known_delta_frac
+        finest = max(own, *fractions)
+        aligned = (part << finest - frac for frac, (_, part) in zip(fractions, parts))
+        return self._rounded(tensor, "delta", sum(aligned, np.zeros_like(parts[0][1])), finest - own)
 
-    def count(self, tensor, kind, clipped, words):
+    def count(self, tensor: Tensor, kind: str, clipped: list[int], words: np.ndarray) -> None:
         """Count the saturated words of a tensor by its layer's name."""
-        self.saturations.add(tensor.layer_name, kind, *clipped, words.size)
+        (count,) = clipped
+        self.saturations.add(tensor.layer_name, kind, count, words.size)
 
-    def _rounded(self, tensor, kind, sums, shift):
-        mode, clipped = self.network.mode(kind), []
+    def _rounded(self, tensor: Tensor, kind: str, sums: np.ndarray, shift: int) -> np.ndarray:
+        assert tensor.layer is not None  # the input is not rounded
+        mode = self.network.mode(kind)
+        clipped: list[int] = []
         rnd = map_random(self.seed, random_tag(tensor.layer, kind), sums.shape) if mode == "stochastic" else None
         words = requantize(sums, shift, self.network.data_width, mode, rnd, clipped)
         self.count(tensor, kind, clipped, words)

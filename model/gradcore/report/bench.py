@@ -1,26 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Complete training iterations on the compiled RTL in the steady state: cycles by the engine's own counters, every word
-checked."""
+"""Benchmarks: complete training iterations on the compiled RTL in the steady state. The engine counts its own cycles,
+and every word is checked."""
 
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count
+from typing import Any
 
 import numpy as np
 
 from gradcore.compiler.compile import CompileError, compile_network
 from gradcore.compiler.estimate import Bandwidth
 from gradcore.compiler.tokens import COMPUTE, dependencies
-from gradcore.data.datasets import DataError, check, quantize_input
+from gradcore.data.datasets import DataError, Dataset, check, quantize_input
 from gradcore.data.datasets import batches as shuffled
 from gradcore.host.backends import EngineSession
+from gradcore.host.cycles import by_cause, unaccounted
 from gradcore.host.progress import Comparison
-from gradcore.host.training import ideal_macs
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import ENGINES, PRODUCERS, Opcode
+from gradcore.network.description import Network
+from gradcore.network.layer_table import ideal_macs
 from gradcore.reference.trainer import ReferenceTrainer
-from gradcore.report.run_report import by_cause, unaccounted
+from gradcore.report.trace import Operation
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
 
@@ -33,7 +37,7 @@ GROWING = {
 PASSES = ("FP", "BP", "WU")
 
 
-def engine_for(network, config: EngineConfig) -> EngineConfig:
+def engine_for(network: Network, config: EngineConfig) -> EngineConfig:
     """`config` with buffers deep enough for `network`: all weights and gradients at once, the gates of the whole
     minibatch; powers of two. Raises CompileError when no legal depth is enough."""
     while True:
@@ -57,7 +61,7 @@ def engine_for(network, config: EngineConfig) -> EngineConfig:
         )
 
 
-def random_batches(network, seed: int):
+def random_batches(network: Network, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Endless minibatches of random images over the whole range 0..1 and random labels."""
     rng = np.random.default_rng(seed)
     while True:
@@ -67,7 +71,7 @@ def random_batches(network, seed: int):
         )
 
 
-def data_batches(network, dataset, seed: int):
+def data_batches(network: Network, dataset: Dataset, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Endless minibatches of a data set's training images, in a new order in every epoch. Raises DataError at once."""
     check(dataset, network, rest=False)
     x = quantize_input(dataset.x_train, network)
@@ -78,15 +82,15 @@ def data_batches(network, dataset, seed: int):
 
 
 def measure(
-    network,
+    network: Network,
     config: EngineConfig,
     memory: Memory = Memory(),
-    batches=None,
+    batches: Iterator[tuple[np.ndarray, np.ndarray]] | None = None,
     iterations: int = 2,
     seed: int = 1,
-    say=lambda text: None,
+    say: Callable[[str], None] = lambda text: None,
     backend: str = "sim",
-) -> tuple:
+) -> tuple[dict[str, Any], np.ndarray, Sequence[Operation]]:
     """Train `iterations` minibatches and report the last one: (report as a dict, recorded events, operations of the
     program).
 
@@ -140,7 +144,14 @@ def measure(
     )
 
 
-def _report(network, config, memory, counters, compared, expected) -> dict:
+def _report(
+    network: Network,
+    config: EngineConfig,
+    memory: Memory,
+    counters: Mapping[str, int],
+    compared: Comparison,
+    expected: int,
+) -> dict[str, Any]:
     images, cycles, macs = network.minibatch, counters["cycles"], ideal_macs(network)
     moved = (counters["read_beats"] + counters["write_beats"]) * config.mem_bytes
     causes = by_cause(counters)
@@ -173,12 +184,12 @@ def _report(network, config, memory, counters, compared, expected) -> dict:
     }
 
 
-def _rest(busy: int, stalls: dict, cycles: int) -> dict:
+def _rest(busy: int, stalls: dict[str, int], cycles: int) -> dict[str, int]:
     rest = cycles - busy - sum(stalls.values())
     return {"array": rest} if rest else {}
 
 
-def phases(events, ops, total: int, cols: int) -> list:
+def phases(events: np.ndarray, ops: Sequence[Operation], total: int, cols: int) -> list[dict[str, Any]]:
     """What each layer and pass took of the array's time: {layer, pass, cycles, busy, stalls}, in the order of the first
     start.
 
@@ -189,7 +200,8 @@ def phases(events, ops, total: int, cols: int) -> list:
     spans = _spans(events, ops)
     needs = dependencies(list(ops))
     origin = min(start for start, _ in spans.values())
-    found, before = {}, origin
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    before = origin
     for index in (k for k, op in enumerate(ops) if op.engine == COMPUTE):
         op, (start, end) = ops[index], spans[index]
         row = _phase(found, op.layer, PASSES[op.instr["mode"]])
@@ -202,9 +214,9 @@ def phases(events, ops, total: int, cols: int) -> list:
             if cycles:
                 row["stalls"][cause] = row["stalls"].get(cause, 0) + cycles
         before = end
-    end = _phase(found, "", "end")
-    end["cycles"] = total - (before - origin)
-    end["stalls"] = {"idle": end["cycles"]}
+    rest = _phase(found, "", "end")
+    rest["cycles"] = total - (before - origin)
+    rest["stalls"] = {"idle": rest["cycles"]}
     for index in (k for k, op in enumerate(ops) if op.instr.opcode == Opcode.UPDATE):
         row = _phase(found, ops[index].layer, "update")
         row["beside"] = True
@@ -213,13 +225,14 @@ def phases(events, ops, total: int, cols: int) -> list:
     return list(found.values())
 
 
-def _phase(found: dict, layer: str, name: str) -> dict:
-    return found.setdefault((layer, name), {"layer": layer, "pass": name, "cycles": 0, "busy": 0, "stalls": {}})
+def _phase(found: dict[tuple[str, str], dict[str, Any]], layer: str, name: str) -> dict[str, Any]:
+    new: dict[str, Any] = {"layer": layer, "pass": name, "cycles": 0, "busy": 0, "stalls": {}}
+    return found.setdefault((layer, name), new)
 
 
-def _spans(events, ops) -> dict:
+def _spans(events: np.ndarray, ops: Sequence[Operation]) -> dict[int, tuple[int, int]]:
     """(start, end) of every operation by its index: each engine runs its operations in order."""
-    spans = {}
+    spans: dict[int, tuple[int, int]] = {}
     for engine in range(len(ENGINES)):
         mine = [k for k, op in enumerate(ops) if op.engine == engine]
         seen = events[events["engine"] == engine]

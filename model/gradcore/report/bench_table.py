@@ -3,6 +3,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from gradcore.files.atomic import write_json, write_text
 from gradcore.sim.sources import ROOT
@@ -10,7 +11,8 @@ from gradcore.sim.sources import ROOT
 FIGURES, PAGE = ROOT / "doc" / "benchmarks.json", ROOT / "doc" / "benchmarks.md"
 
 # network, columns, minibatch, bytes per cycle, latency
-CASES = [
+Case = tuple[str, int, int | None, int, int]
+CASES: list[Case] = [
     *((f"cifar10-{n}x", 16 * n, minibatch, 64, 60) for minibatch in (40, 10, 1) for n in (1, 2, 4)),
     *((f"cifar10-{n}x", 16 * n, 40, *memory) for memory in ((32, 60), (64, 200)) for n in (1, 2, 4)),
     ("fcte-mnist", 16, 256, 64, 60),
@@ -42,13 +44,13 @@ KEPT = (
 )
 
 
-def name_of(case: tuple) -> str:
+def name_of(case: Case) -> str:
     """Name of a case, as --only takes it."""
     network, cols, minibatch, *memory = case
     return f"{network}/64x{cols}/{minibatch}" + ("" if memory == [64, 60] else "/{}B/{}".format(*memory))
 
 
-def command(case: tuple) -> list:
+def command(case: Case) -> list[str]:
     """Arguments of `gradcore bench` that measure a case."""
     network, cols, minibatch, bandwidth, latency = case
     memory = ["--dram-bytes-per-cycle", str(bandwidth), "--dram-latency", str(latency)]
@@ -71,7 +73,7 @@ def engine(network: Path, grid: int, cols: int, option: str = "") -> str:
     return ",".join(filter(None, [f"grid={grid},cols={cols},act_depth=4096", *own, option]))
 
 
-def store(case: tuple, found: dict, figures: Path = FIGURES, page: Path = PAGE):
+def store(case: Case, found: dict[str, Any], figures: Path = FIGURES, page: Path = PAGE) -> None:
     """Keep the figures of one case and write the page anew."""
     known = json.loads(figures.read_text()) if figures.exists() else {}
     known[name_of(case)] = {key: found[key] for key in KEPT}

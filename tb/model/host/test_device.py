@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gradcore.host.device import Device, EngineError, MachineBackend
+from gradcore.host.control import EngineError
+from gradcore.host.device import Device, MachineBackend
 from gradcore.isa import registers as reg
 from gradcore.isa.config import EngineConfig
 from gradcore.network.net_toml import load

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from gradcore.report import run_report as report
+from gradcore.report import summary
 from tb.model.cli.test_cli import NET, dataset, gradcore, refused
 
 # Few products per sum, so that 36 bits do for the sums of FP and BP.
@@ -89,8 +89,8 @@ def test_overflowing_gradients_reach_report_and_exit_code(tmp_path, backend, acc
 
 def test_a_benchmark_with_overflowing_gradients_fails():
     figures = {"overflowed_minibatches": 1, "first_overflow": 3, "differing_words": 0}
-    assert report.failed(figures) and not report.failed(figures | {"overflowed_minibatches": 0})
-    assert report.warnings(figures) == [
+    assert summary.failed(figures) and not summary.failed(figures | {"overflowed_minibatches": 0})
+    assert summary.warnings(figures) == [
         "gradients overflowed in 1 minibatches, first in minibatch 3: such an update is wrong"
     ]
 

@@ -6,10 +6,13 @@ import pytest
 
 from gradcore.data.datasets import Dataset
 from gradcore.host import training as run
-from gradcore.host.backends import ReferenceSession
+from gradcore.host.backends import ReferenceSession, open_session
+from gradcore.host.model_file import weights_sha256
+from gradcore.isa.config import EngineConfig
 from gradcore.network.description import Network
+from gradcore.network.layer_table import ideal_macs
 from gradcore.ops.convolution import Conv, Dense
-from gradcore.report import run_report as report
+from gradcore.report import summary
 
 NETWORK = Network("run", (1, 6, 6), (Conv(3, 3, 1, pool=2), Dense(3)), minibatch=8, learning_rate=0.02)
 
@@ -52,28 +55,36 @@ def test_equal_run_compares_every_word(check, times):
     words = 2 * sum(int(np.prod(p.weight_shape)) + p.weight_shape[0] for p in NETWORK.parameters)
     assert found["weights_equal"] is True and found["words_compared"] == times * words and found["losses_compared"] == 6
     assert found["differing_words"] == found["differing_losses"] == found["differing_outputs"] == 0
-    assert found["train_images"] == 20 and found["epochs"] == 2 and not report.failed(found)
-    assert found["weights_sha256"] == run.weights_sha256(state)
+    assert found["train_images"] == 20 and found["epochs"] == 2 and not summary.failed(found)
+    assert found["weights_sha256"] == weights_sha256(state)
 
 
 @pytest.mark.parametrize("check", ["epoch", "step"])
 @pytest.mark.parametrize("fault", ["weight", "bias", "momentum", "bias_momentum", "loss"])
 def test_one_wrong_word_is_found_and_named(fault, check):
     found, _, _ = run.train(NETWORK, dataset(), Faulty(fault, 2), run.Options(epochs=3, check=check))
-    assert found["weights_equal"] is False and report.failed(found) and found["epochs"] == 1
+    assert found["weights_equal"] is False and summary.failed(found) and found["epochs"] == 1
     assert found["first_difference"].startswith("LOSS" if fault == "loss" else f"fc1.{fault}")
     assert found["differing_words" if fault != "loss" else "differing_losses"] == 1
-    assert "NO" in report.last_line(found)
+    assert "NO" in summary.last_line(found)
 
 
 def test_one_wrong_output_is_found():
     found, _, _ = run.train(NETWORK, dataset(), Faulty("output"), run.Options(epochs=1))
-    assert found["weights_equal"] is True and found["differing_outputs"] == 1 and report.failed(found)
+    assert found["weights_equal"] is True and found["differing_outputs"] == 1 and summary.failed(found)
 
 
 def test_without_check_nothing_is_claimed():
     found, _, _ = run.train(NETWORK, dataset(), Faulty("weight"), run.Options(epochs=1, check="none", float32=False))
     assert found["weights_equal"] is None and found["words_compared"] == 0 and found["float32_test_accuracy"] is None
+
+
+def test_an_engine_trains_without_check():
+    """Nobody counts saturated words then."""
+    config = EngineConfig(grid=4, cols=4, mem_bytes=16, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=1024)
+    session = open_session("machine", NETWORK, config, 1)
+    found, _, _ = run.train(NETWORK, dataset(), session, run.Options(epochs=1, check="none", float32=False))
+    assert found["weights_equal"] is None and found["saturations"] is None and found["train_images"] == 20
 
 
 @pytest.mark.parametrize("count", [8, 9, 15, 16, 41])
@@ -87,15 +98,15 @@ def test_every_image_is_trained_once_an_epoch(count):
 
 def test_hash_depends_on_every_word():
     state = ReferenceSession(NETWORK, 1).weights()
-    before = run.weights_sha256(state)
+    before = weights_sha256(state)
     for layer in state:
         for key in layer:
             layer[key].flat[-1] ^= 1
-            assert run.weights_sha256(state) != before
+            assert weights_sha256(state) != before
             layer[key].flat[-1] ^= 1
-    assert run.weights_sha256(state) == before
+    assert weights_sha256(state) == before
 
 
 def test_ideal_macs_of_a_known_network():
     # conv0: 3 maps of 6x6, 9 taps, no BP; dense: 3 x 27, all three passes.
-    assert run.ideal_macs(NETWORK) == 2 * 3 * 36 * 9 + 3 * 3 * 27
+    assert ideal_macs(NETWORK) == 2 * 3 * 36 * 9 + 3 * 3 * 27

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from gradcore.host.backends import EngineSession
-from gradcore.host.device import Device, EngineError, MachineBackend
+from gradcore.host.control import EngineError
+from gradcore.host.device import Device, MachineBackend
 from gradcore.host.linux import DeviceError, UioBackend, open_device
 from gradcore.isa import instruction as isa
 from gradcore.isa import registers as reg
