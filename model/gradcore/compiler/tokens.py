@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fourth step of the compiler: tokens. Safety follows from the declared accesses alone, whatever the order of the
+"""Tokens. Safety follows from the declared accesses alone, whatever the order of the
 program."""
 
 from dataclasses import dataclass

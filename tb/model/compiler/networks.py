@@ -4,7 +4,8 @@
 import numpy as np
 
 from gradcore.compiler.compile import compile_network
-from gradcore.compiler.memory_map import FIXED, CompileError
+from gradcore.compiler.limits import CompileError
+from gradcore.compiler.memory_map import FIXED
 from gradcore.host.device import Device, MachineBackend
 from gradcore.isa.config import EngineConfig
 from gradcore.network.description import Conv, Dense, Network, NetworkError

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradcore.compiler.compile import CompileError, compile_network
-from gradcore.compiler.memory_map import choose_folds
+from gradcore.compiler.folds import choose_folds
 from gradcore.isa import instruction as isa
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import ENGINES, PRODUCERS, Opcode

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One instruction with the memory that it reads and writes, and places in the buffers."""
+
+from dataclasses import dataclass, field
+
+from gradcore.compiler.limits import CompileError
+from gradcore.compiler.memory_map import Tile
+from gradcore.isa.instruction import ENGINE, FP, WU, Instruction, instruction
+
+
+@dataclass
+class Op:
+    """An instruction and its accesses: (space, start, end). Spaces: buf0, buf1, gate (vectors), wgt, grad (rows),
+    dram0..dram3 (bytes).
+
+    beats: what it moves in DRAM; late_reads are finished when the results are written, reads when the operands have
+    been read.
+    """
+
+    instr: Instruction
+    layer: str
+    text: str
+    cycles: int
+    beats: int = 0
+    reads: list = field(default_factory=list)
+    writes: list = field(default_factory=list)
+    late_reads: list = field(default_factory=list)
+
+    @property
+    def engine(self) -> int:
+        return ENGINE[self.instr.opcode]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A tile in an operand buffer, moved to the image group that an access is about."""
+
+    buffer: int
+    base: int
+    tile: Tile
+    start: int
+    size: int
+
+    @property
+    def range(self) -> tuple:
+        return f"buf{self.buffer}", self.start, self.start + self.size
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a layer in the weight or gradient buffer: first row, first bias row, end."""
+
+    base: int
+    bias_base: int
+    end: int
+
+
+def make(opcode, layer: str, **fields) -> Instruction:
+    """An instruction. Raises CompileError where a number is too large for it."""
+    try:
+        return instruction(opcode, **fields)
+    except ValueError as error:
+        raise CompileError(layer, f"an instruction field does not fit: {error}", "too large", "the field") from error
+
+
+def compute_cycles(instr: Instruction, cols: int) -> tuple:
+    """(cycles, array steps) of a COMPUTE: the sum over its passes of max(steps, drained columns)."""
+    blocks, taps = instr["n_by"] * instr["n_bx"], instr["n_ky"] * instr["n_kx"]
+    if instr["mode"] == WU:
+        each = blocks * cols
+        total = instr["n_rg"] * taps * instr["n_g"]
+        # A pass has at least COLS steps, so only the one with the sum column can be padded.
+        return total * each + instr["n_rg"] * instr["bias"] * (each == cols), total * each
+    steps = taps * instr["n_c"] + (instr["bias"] if instr["mode"] == FP else 0)
+    columns = [cols] * (instr["n_g"] - 1) + [instr["n_last"]]
+    return blocks * sum(max(steps, n) for n in columns), blocks * steps * instr["n_g"]
