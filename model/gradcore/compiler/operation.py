@@ -72,5 +72,5 @@ def compute_cycles(instr: Instruction, cols: int) -> tuple:
         # A pass has at least COLS steps, so only the one with the sum column can be padded.
         return total * each + instr["n_rg"] * instr["bias"] * (each == cols), total * each
     steps = taps * instr["n_c"] + (instr["bias"] if instr["mode"] == FP else 0)
-    columns = [cols] * (instr["n_g"] - 1) + [instr["n_last"]]
+    columns = [cols] * (instr["n_g"] - 1) + [1 if instr["keep_out"] else instr["n_last"]]
     return blocks * sum(max(steps, n) for n in columns), blocks * steps * instr["n_g"]

@@ -76,6 +76,11 @@ class EngineConfig:
         return self.lanes * self.word_bytes
 
     @property
+    def gate_bytes(self) -> int:
+        """Bytes of a packed gate vector in DRAM."""
+        return self.lanes // 8
+
+    @property
     def row_bytes(self) -> int:
         """Bytes of a row of weights in DRAM."""
         return self.cols * self.word_bytes

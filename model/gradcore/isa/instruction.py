@@ -66,6 +66,8 @@ _BUFFER = {
     "scale": Field(2, 3, 1),
     "fold": Field(2, 4, 2),
     "pool_bit": Field(2, 6, 2),
+    "derive": Field(2, 11, 1),
+    "packed": Field(2, 12, 1),
     **_halves(14, "n_b", "n_y", "n_x", "n_c", "base", "stride_b", "stride_y", "stride_x", "stride_qy", "stride_qx"),
     "gate_base": Field(27, 0, 20),
 }
@@ -101,6 +103,8 @@ FIELDS = {
         "row_rot_y": Field(4, 3, 3),
         "col_rot_x": Field(4, 6, 3),
         "col_rot_y": Field(4, 9, 3),
+        "keep_in": Field(4, 12, 1),
+        "keep_out": Field(4, 13, 1),
         "dst_rot_x": Field(5, 0, 3),
         "dst_rot_y": Field(5, 3, 3),
         "gate_rot_x": Field(5, 6, 3),
@@ -154,7 +158,7 @@ FIELDS = {
     },
 }
 # STORE has no up-sampling: the positions stay free.
-for _name in ("upsample", "scale", "pool_bit", "stride_qy", "stride_qx", "gate_base"):
+for _name in ("upsample", "scale", "pool_bit", "derive", "stride_qy", "stride_qx"):
     FIELDS[Opcode.STORE] = {name: place for name, place in FIELDS[Opcode.STORE].items() if name != _name}
 FIELDS[Opcode.STORE] |= {
     "urgent": Field(2, 10, 1),
@@ -252,7 +256,7 @@ _BEATS = {  # fields that must be multiples of the beat
 }
 _LIMITS = {  # fields with a largest value below their width's; those of folds are None: log2 of the grid
     Opcode.LOAD: {"fold": None, "buffer": 2},
-    Opcode.STORE: {"fold": None, "buffer": 1},
+    Opcode.STORE: {"fold": None},
     Opcode.COMPUTE: {"mode": WU, "loss": 2, **dict.fromkeys(("fold", "row_fold", "col_fold", "dst_fold", "gate_fold"))},
 }
 
@@ -275,6 +279,14 @@ def problem(instr: Instruction, config) -> str:
     if instr.opcode == Opcode.COMPUTE:
         limits["n_last"] = config.cols
         limits["split"] = int(config.split and instr["mode"] == FP)
+        one_pass = instr["mode"] != WU and all(instr[name] == 1 for name in ("n_g", "n_by", "n_bx"))
+        limits |= dict.fromkeys(("keep_in", "keep_out"), int(one_pass))
+    if instr.opcode in (Opcode.LOAD, Opcode.STORE):
+        limits["packed"] = int(instr["buffer"] == GATE_BUFFER)
+    if instr.opcode == Opcode.STORE:
+        limits["buffer"] = GATE_BUFFER if instr["packed"] else 1
+    if instr.opcode == Opcode.LOAD:
+        limits["derive"] = int(instr["buffer"] != GATE_BUFFER and not instr["upsample"] and not instr["scale"])
     bad += [name for name, most in limits.items() if instr[name] > most]
     return f"{bad[0]} is {instr[bad[0]]}" if bad else ""
 

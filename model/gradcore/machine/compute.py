@@ -53,13 +53,24 @@ class Compute:
         self.channels = np.concatenate(
             [g * cols + np.arange(instr["n_last"] if g == instr["n_g"] - 1 else cols) for g in range(instr["n_g"])]
         )
+        # Sums are kept in all columns of the array, whichever are drained in the end.
+        self.columns = np.arange(cols) if instr["keep_in"] or instr["keep_out"] else self.channels
 
     # Sums
 
     def gather(self):
-        """Operands to sums: FP, BP (blocks, lanes, channels); WU (rg, taps, input maps, output maps of the group) and
-        the sum column."""
-        return self._gradients() if self.wu else self._maps()
+        """Operands to sums: FP, BP (blocks, lanes, channels), nothing where they are kept in the array; WU (rg, taps,
+        input maps, output maps of the group) and the sum column."""
+        kept, self.machine.kept = self.machine.kept, None
+        if self.wu:
+            return self._gradients()
+        sums = self._maps()
+        if self.instr["keep_in"] and kept is not None:
+            sums = sums + kept
+        if self.instr["keep_out"]:
+            self.machine.kept = sums
+            return ()
+        return self._joined(sums[..., : len(self.channels)])
 
     def _maps(self):
         instr, machine = self.instr, self.machine
@@ -72,24 +83,30 @@ class Compute:
         )
         index, inside = banks.pixels(*place, c // cols * cols * groups + c % cols, groups)
         rows = banks.read(index, inside).reshape(len(self.y0), -1, lanes).transpose(0, 2, 1)
-        weights = [self._weights(c, g).reshape(-1, len(self.channels)) for g in range(groups)]
-        # With split the sums of all groups come in the lanes of the first, the other lanes give zero.
-        acc = sum(arithmetic.exact_matmul(row, wgt) for row, wgt in zip(np.split(rows, groups, axis=1), weights))
-        if instr["bias"] and instr["mode"] != BP:
-            acc = acc + (
+        weights = [self._weights(c, g).reshape(-1, len(self.columns)) for g in range(groups)]
+        acc = [arithmetic.exact_matmul(row, wgt) for row, wgt in zip(np.split(rows, groups, axis=1), weights)]
+        if instr["bias"] and instr["mode"] != BP:  # once, with split in the first group's lanes
+            acc[0] = acc[0] + (
                 machine.weights[
-                    self.channels % cols, (instr["bias_base"] + self.channels // cols) % machine.config.wgt_depth
+                    self.columns % cols, (instr["bias_base"] + self.columns // cols) % machine.config.wgt_depth
                 ]
                 << instr["bias_exp"]
             )
+        return np.concatenate(acc, axis=1)
+
+    def _joined(self, acc):
+        """The sums of the lanes; with split those of all groups in the lanes of the first, zero in the others."""
+        if self.instr["split"]:
+            joined = sum(np.split(acc, self.config.groups, axis=1))
+            acc = np.pad(joined, ((0, 0), (0, self.config.lanes - joined.shape[1]), (0, 0)))
         assert fits(acc, self.config.acc_width), "a sum does not fit the accumulator"
-        return np.pad(acc, ((0, 0), (0, lanes - acc.shape[1]), (0, 0)))
+        return acc
 
     def _weights(self, c, group: int = 0):
         """(taps, channels of the reduction, columns) through the banks of the weight buffer; `group`: of lanes, with
         split."""
         instr, cols = self.instr, self.config.cols
-        g, j = self.channels // cols, self.channels % cols
+        g, j = self.columns // cols, self.columns % cols
         row = (
             instr["wgt_base"]
             + g * instr["wgt_stride_g"]
@@ -127,7 +144,7 @@ class Compute:
     def drain(self, sums):
         if self.wu:
             self._accumulate(*sums)
-        else:
+        elif not self.instr["keep_out"]:
             self._results(sums)
 
     def spoil(self, rng):
@@ -160,7 +177,10 @@ class Compute:
         return y, x, n, self.channels[:, None]
 
     def targets(self):
-        """[(banks, index, mask)] of the vectors that the results go to: destination and gate."""
+        """[(banks, index, mask)] of the vectors that the results go to: destination and gate; none of sums that stay in
+        the array."""
+        if self.instr["keep_out"]:
+            return []
         instr, half = self.instr, 1 << self.instr["fold"] >> 1
         c = self.channels[None]
         banks = self.machine.buffers[instr["dst_buf"]]
@@ -187,7 +207,7 @@ class Compute:
         a, saturated = arithmetic.requantise(acc.transpose(0, 2, 1), instr, y, x, n, channel, width, machine.seed)
         enable = inside & (n < instr["n_base"] + instr["n_valid"])
         if instr["scale"] or instr["loss"]:
-            bits = machine.gate.read(*self._gate())
+            bits = machine.gate.read(*self._gate()) & 1
         if instr["scale"]:
             a, saturated = np.where(bits != 0, a, 0), saturated & (bits != 0)
         if instr["loss"]:

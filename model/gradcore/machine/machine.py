@@ -67,6 +67,7 @@ class Machine:
         self.gate = Banks(config.grid, config.gate_depth, self.garbage, np.int8)
         self.weights = self.garbage.integers(-(1 << 15), 1 << 15, (config.cols, config.wgt_depth), np.int64)
         self.gradients = self.garbage.integers(-(1 << 30), 1 << 30, (config.grad_depth, config.cols), np.int64)
+        self.kept = None  # sums that a COMPUTE has left in the array for the next one
         self.loss, self.grad_overflow, self.seed, self.bases, self.most_tokens = 0, False, 0, [0] * 4, 0
         self.saturated = dict.fromkeys(SATURATIONS, 0)
 
@@ -76,7 +77,7 @@ class Machine:
         """Execute the program at address `program`. Raises Deadlock, ValueError (bad instruction), IndexError (address
         outside the memory)."""
         self.bases, self.seed, self.loss, self.grad_overflow = list(bases), seed, 0, False
-        self.saturated = dict.fromkeys(SATURATIONS, 0)
+        self.saturated, self.kept = dict.fromkeys(SATURATIONS, 0), None
         self._tokens = np.zeros((len(PRODUCERS), len(ENGINES)), int)
         self._queues, self._flights = [deque() for _ in ENGINES], [deque() for _ in ENGINES]
         fetched, ended, index = None, False, 0

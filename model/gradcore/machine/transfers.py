@@ -14,10 +14,11 @@ from gradcore.ops.optimiser import saturates, update
 
 
 class Transfer:
-    """Words of `size` bytes in DRAM, as a transfer instruction describes them: `bytes` views of its runs."""
+    """Words of `size` bytes in DRAM, as a transfer instruction describes them: `bytes` views of its runs. Packed ones
+    are a bit per element."""
 
-    def __init__(self, machine, instr, size: int):
-        self.machine, self.instr, self.size = machine, instr, size
+    def __init__(self, machine, instr, size: int, packed: bool = False):
+        self.machine, self.instr, self.size, self.packed = machine, instr, size, packed
         start = machine.address(instr["base_sel"], instr["addr"])
         beat = machine.config.mem_bytes
         assert start % beat == 0, "address is not a multiple of the beat"
@@ -31,28 +32,34 @@ class Transfer:
         )
 
     def read(self) -> np.ndarray:
-        """(words, elements) as integers of the data width."""
+        """(words, elements) as integers of the data width, packed ones as 0 and 1."""
         data = np.concatenate(self.runs)[: self.instr["n_words"] * self.size]
         config = self.machine.config
+        if self.packed:
+            return np.unpackbits(data, bitorder="little").reshape(self.instr["n_words"], -1).astype(np.int64)
         words = from_bytes(data, config.word_bytes).reshape(self.instr["n_words"], -1)
         spare = 64 - config.data_width
         return words << spare >> spare
 
     def write(self, words):
         data, at = np.zeros(sum(map(len, self.runs)), np.uint8), 0
-        used = to_bytes(words, self.machine.config.word_bytes)
+        if self.packed:
+            used = np.packbits((words & 1).astype(np.uint8), bitorder="little")
+        else:
+            used = to_bytes(words, self.machine.config.word_bytes)
         data[: len(used)] = used
         for run in self.runs:
             run[:] = data[at : at + len(run)]
             at += len(run)
 
 
-class Load:
-    """LOAD."""
+class _Vectors:
+    """Vectors between DRAM and a buffer: what LOAD and STORE share."""
 
     def __init__(self, machine, instr):
-        self.machine, self.instr = machine, instr
-        self.transfer = Transfer(machine, instr, machine.config.vector_bytes)
+        self.machine, self.instr, config = machine, instr, machine.config
+        packed = bool(instr["packed"])
+        self.transfer = Transfer(machine, instr, config.gate_bytes if packed else config.vector_bytes, packed)
         self.banks, self.base = (
             (machine.gate, instr["gate_base"])
             if instr["buffer"] == GATE_BUFFER
@@ -61,6 +68,13 @@ class Load:
         self.counts = tuple(instr[name] for name in ("n_b", "n_y", "n_x", "n_c"))
         assert instr["n_words"] == np.prod(self.counts), "n_words is not the product of the loop counts"
         self.strides = tuple(instr[name] for name in ("stride_b", "stride_y", "stride_x"))
+
+
+class Load(_Vectors):
+    """LOAD."""
+
+    def __init__(self, machine, instr):
+        super().__init__(machine, instr)
         self.quarters = [(qy, qx) for qy in (0, 1) for qx in (0, 1)] if instr["upsample"] else [(0, 0)]
 
     def _index(self, banks, base: int, qy: int, qx: int):
@@ -82,7 +96,7 @@ class Load:
             values = self._spread(vectors, *q) if self.instr["upsample"] else vectors
             if self.instr["scale"]:
                 gate = self.machine.gate
-                values = np.where(gate.read(self._index(gate, self.instr["gate_base"], *q)) != 0, values, 0)
+                values = np.where(gate.read(self._index(gate, self.instr["gate_base"], *q)) & 1, values, 0)
             results.append(values & 1 if self.banks is self.machine.gate else values)
         return results
 
@@ -92,21 +106,16 @@ class Load:
     def drain(self, results):
         for q, values in zip(self.quarters, results):
             self.banks.write(self._index(self.banks, self.base, *q), values)
+            if self.instr["derive"]:
+                gate = self.machine.gate
+                gate.write(self._index(gate, self.instr["gate_base"], *q), values > 0)
 
 
-class Store(Load):
+class Store(_Vectors):
     """STORE."""
 
-    def __init__(self, machine, instr):
-        self.machine, self.instr = machine, instr
-        self.transfer = Transfer(machine, instr, machine.config.vector_bytes)
-        self.banks = machine.buffers[instr["buffer"]]
-        self.counts = tuple(instr[name] for name in ("n_b", "n_y", "n_x", "n_c"))
-        self.strides = tuple(instr[name] for name in ("stride_b", "stride_y", "stride_x"))
-        assert instr["n_words"] == np.prod(self.counts), "n_words is not the product of the loop counts"
-
     def gather(self):
-        values = self.banks.read(self.banks.natural(self.instr["base"], self.counts, self.strides, self.instr["fold"]))
+        values = self.banks.read(self.banks.natural(self.base, self.counts, self.strides, self.instr["fold"]))
         return np.where(self._kept(), values, 0)
 
     def _kept(self):

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import (
     BYTES,
     FIELDS,
@@ -17,6 +18,7 @@ from gradcore.isa.instruction import (
     disassemble,
     encode,
     instruction,
+    problem,
 )
 from gradcore.sim.sources import ROOT
 
@@ -127,6 +129,43 @@ def test_refuses_other_words():
         decode(bytes(127) + b"\x80")
     with pytest.raises(ValueError, match="bytes"):
         decode(bytes(64))
+
+
+_TRANSFER = dict.fromkeys(("run_beats", "n1", "n2", "n_words", "n_b", "n_y", "n_x", "n_c"), 1)
+_MAP = dict(height=1, width=1, n_valid=1)
+_COMPUTE = dict.fromkeys(("n_g", "n_rg", "n_by", "n_bx", "n_ky", "n_kx", "n_c", "n_last"), 1)
+
+
+@pytest.mark.parametrize(
+    "opcode, fields, refused",
+    [
+        *((Opcode.COMPUTE, dict(mode=mode, keep_in=i, keep_out=o), "") for mode in (0, 1) for i, o in ((0, 1), (1, 1))),
+        (Opcode.COMPUTE, dict(split=1, keep_in=1, keep_out=1), ""),
+        (Opcode.COMPUTE, dict(n_ky=3, n_kx=3, n_c=999, bias=1, n_last=16, keep_in=1), ""),
+        *((Opcode.COMPUTE, {"mode": 2, name: 1}, f"{name} is 1") for name in ("keep_in", "keep_out")),
+        *(
+            (Opcode.COMPUTE, {name: 2, keep: 1}, f"{keep} is 1")
+            for name in ("n_g", "n_by", "n_bx")
+            for keep in ("keep_in", "keep_out")
+        ),
+        *((Opcode.LOAD, dict(derive=1, buffer=buffer), "") for buffer in (0, 1)),
+        (Opcode.LOAD, dict(derive=1, buffer=2), "derive is 1"),
+        (Opcode.LOAD, dict(derive=1, upsample=1), "derive is 1"),
+        (Opcode.LOAD, dict(derive=1, scale=1), "derive is 1"),
+        (Opcode.LOAD, dict(packed=1, buffer=2), ""),
+        (Opcode.LOAD, dict(packed=1, buffer=2, upsample=1, scale=1), ""),
+        *((Opcode.LOAD, dict(packed=1, buffer=buffer), "packed is 1") for buffer in (0, 1)),
+        (Opcode.LOAD, dict(buffer=3), "buffer is 3"),
+        (Opcode.LOAD, dict(buffer=3, packed=1), "buffer is 3"),
+        (Opcode.STORE, _MAP | dict(packed=1, buffer=2, urgent=1), ""),
+        *((Opcode.STORE, _MAP | dict(packed=1, buffer=buffer), "packed is 1") for buffer in (0, 1)),
+        (Opcode.STORE, _MAP | dict(buffer=2), "buffer is 2"),
+        (Opcode.STORE, _MAP | dict(buffer=3, packed=1), "packed is 1"),
+    ],
+)
+def test_refuses_uses_that_mean_nothing(opcode, fields, refused):
+    common = _COMPUTE if opcode == Opcode.COMPUTE else _TRANSFER
+    assert problem(instruction(opcode, **common | fields), EngineConfig()) == refused
 
 
 def test_field_range():
