@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from gradcore.compiler.body import Body
 from gradcore.compiler.chains import backward_tiles
+from gradcore.compiler.gates import gate_place
 from gradcore.compiler.products import backward, gradients
 from gradcore.compiler.slots import Slots
 from gradcore.compiler.transfers import kernel_rows, update
@@ -98,7 +99,9 @@ def _errors(body: Body, index: int, image: int, delta_slots: Slots, error_slots:
     after = min(image + setting.fold_images(folds.fp), setting.images)
     for part in range(image, after, setting.fold_images(folds.bp)):
         out = error_slots.stored(error, part)
-        body.ops += backward(setting, index, part, delta_slots.place(delta, part), out, body.weight_rows[index])
+        gate = setting.memory.gate[index - 1] if not setting.layers[index - 1].pool else None
+        gate = gate and gate_place(setting, gate, part)
+        body.ops += backward(setting, index, part, delta_slots.place(delta, part), out, body.weight_rows[index], gate)
         if setting.keep or error.upsample or (last and not body.resident):
             body.finish_tile(setting.layers[index].name, error, part, folds.bp, out)
 

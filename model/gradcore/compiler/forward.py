@@ -3,6 +3,7 @@
 
 from gradcore.compiler.body import Body
 from gradcore.compiler.chains import forward_tiles
+from gradcore.compiler.gates import gate_place
 from gradcore.compiler.products import forward
 from gradcore.compiler.slots import Slots
 from gradcore.compiler.transfers import load_gate
@@ -50,6 +51,11 @@ def _group(body: Body, index: int, image: int, read: Slots, write: Slots, chaine
             body.ops.append(load_gate(setting, p.name, memory.target, group, memory.target_gate))
     tile = read.place(source, image) if chained else body.need_tile(read, index, source, image)
     out = write.place(dest, image)
-    body.ops.append(forward(setting, index, image, tile, out, body.weight_rows[index], body.train, loss))
+    more = {}
+    if loss:
+        more = dict(targets=gate_place(setting, (memory.target_gate, memory.target.tile), image))
+    elif body.train and memory.gate[index]:
+        more = dict(gate=gate_place(setting, memory.gate[index], image))
+    body.ops += forward(setting, index, image, tile, out, body.weight_rows[index], **more)
     if setting.keep or not (body.resident or feeds and not body.train):
         body.finish_tile(p.name, dest, image, setting.folds(index).fp, out)

@@ -3,9 +3,9 @@
 
 from dataclasses import dataclass, field
 
-from gradcore.compiler.limits import CompileError
+from gradcore.compiler.limits import QUANTITIES, CompileError
 from gradcore.compiler.memory_map import Tile
-from gradcore.isa.instruction import ENGINE, FP, WU, Instruction, instruction
+from gradcore.isa.instruction import ENGINE, FIELDS, FP, GATE_BUFFER, WU, Instruction, instruction
 
 
 @dataclass
@@ -33,17 +33,18 @@ class Op:
 
 @dataclass(frozen=True)
 class Place:
-    """A tile in an operand buffer, moved to the image group that an access is about."""
+    """An image group in an operand buffer or (buffer 2) in the gate buffer: the address of its block (0, 0), channel 0,
+    the strides of `tile`, and what an access touches."""
 
     buffer: int
     base: int
     tile: Tile
-    start: int
-    size: int
+    ranges: tuple
 
-    @property
-    def range(self) -> tuple:
-        return f"buf{self.buffer}", self.start, self.start + self.size
+
+def space(buffer: int) -> str:
+    """Name of a buffer in ranges."""
+    return "gate" if buffer == GATE_BUFFER else f"buf{buffer}"
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,11 @@ class Rows:
 
 def make(opcode, layer: str, **fields) -> Instruction:
     """An instruction. Raises CompileError where a number is too large for it."""
-    try:
-        return instruction(opcode, **fields)
-    except ValueError as error:
-        raise CompileError(layer, f"an instruction field does not fit: {error}", "too large", "the field") from error
+    for name, place in FIELDS[opcode].items():
+        low, high = place.range
+        if not low <= int(fields.get(name, 0)) <= high:
+            raise CompileError(layer, QUANTITIES.get(name, "numbers of an instruction"), fields[name], high)
+    return instruction(opcode, **fields)
 
 
 def compute_cycles(instr: Instruction, cols: int) -> tuple:

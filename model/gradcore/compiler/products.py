@@ -1,60 +1,56 @@
 # SPDX-License-Identifier: Apache-2.0
 """COMPUTE of the three passes: one operation for each window of blocks."""
 
+from collections import defaultdict
 from itertools import product
 
 from gradcore.compiler.folds import delta_shape
 from gradcore.compiler.limits import CompileError
 from gradcore.compiler.operation import Op, Place, Rows, compute_cycles, make
 from gradcore.compiler.setting import Setting
+from gradcore.compiler.windows import forward_runs, gradient_runs, only_taps, whole
 from gradcore.isa.fold import ceil_div, image_place, tap_windows
 from gradcore.isa.instruction import BP, FP, WU, Opcode
 from gradcore.numerics.fixed_point import MODES
 from gradcore.numerics.random_numbers import random_tag
 from gradcore.ops.loss import LOSSES
 
-
-def _turn(setting: Setting, name: str, access: int, storage: int, image: int) -> dict:
-    """Rotations that place image `image`, the first of a group of fold `access`, inside its group of fold
-    `storage`."""
-    _, ih, ix = image_place(setting.config.grid, storage, image)
-    assert storage <= access
-    return {f"{name}_rot_y": int(ih) << storage, f"{name}_rot_x": int(ix) << storage}
+TURN_ROUND = 2  # cycles from a COMPUTE to the next
 
 
-def _operand(setting: Setting, name: str, place: Place, access: int, image: int, shape) -> dict:
+def operand(setting: Setting, name: str, place: Place, access: int, image: int, shape=None) -> dict:
+    """Fields of an operand (row, col, dst or gate) whose vectors are accessed in fold `access`; `image` is the first
+    of the access's group, whose place inside the group of the storage fold the rotations give."""
     tile = place.tile
-    return {
-        f"{name}_base": place.base,
-        f"{name}_stride_y": tile.stride_y,
-        f"{name}_stride_x": tile.stride_x,
-        f"{name}_height": shape[1],
-        f"{name}_width": shape[2],
-        f"{name}_fold": tile.fold,
-        **_turn(setting, name, access, tile.fold, image),
-    }
+    _, ih, ix = image_place(setting.config.grid, tile.fold, image)
+    assert tile.fold <= access
+    fields = dict(base=place.base, stride_y=tile.stride_y, stride_x=tile.stride_x, fold=tile.fold)
+    fields |= dict(rot_y=int(ih) << tile.fold, rot_x=int(ix) << tile.fold)
+    if shape:
+        fields |= dict(height=shape[1], width=shape[2])
+    return {f"{name}_{key}": value for key, value in fields.items()}
 
 
-def _gate(setting: Setting, gate: tuple, access: int, image: int) -> tuple:
-    """Fields and range of the gate vectors of a group; gate = (first vector, tile)."""
-    first, tile = gate
-    base = first + image // (setting.config.grid >> tile.fold) ** 2 * tile.size
-    fields = dict(gate_base=base, gate_stride_y=tile.stride_y, gate_stride_x=tile.stride_x, gate_fold=tile.fold)
-    return fields | _turn(setting, "gate", access, tile.fold, image), ("gate", base, base + tile.size)
+def moved(setting: Setting, fields: dict, names, by0: int, bx0: int, pool: bool = False) -> dict:
+    """Bases of the operands `names` at the window that begins with block (by0, bx0)."""
+    result = {}
+    for name in names:
+        up, half = fields["fold"] - fields[f"{name}_fold"], pool and name == "dst"
+        y, x = ((at << up) >> half for at in (by0, bx0))
+        base = fields[f"{name}_base"] + y * fields[f"{name}_stride_y"] + x * fields[f"{name}_stride_x"]
+        depth = setting.config.gate_depth if name == "gate" else setting.config.act_depth
+        result[f"{name}_base"] = base % depth
+    return result
 
 
 def _common(setting: Setting, fold: int, image: int, shape) -> dict:
-    py = 1 << fold
-    images = (setting.config.grid >> fold) ** 2
-    return dict(
-        fold=fold,
-        n_by=ceil_div(shape[1], py),
-        n_bx=ceil_div(shape[2], py),
-        height=shape[1],
-        width=shape[2],
-        n_base=image,
-        n_valid=min(images, setting.images - image),
-    )
+    images = setting.fold_images(fold)
+    return dict(fold=fold, height=shape[1], width=shape[2], n_base=image, n_valid=min(images, setting.images - image))
+
+
+def _blocks(fold: int, shape) -> tuple:
+    """((0, block rows), (0, block columns)) of a map."""
+    return tuple((0, ceil_div(size, 1 << fold)) for size in shape[1:])
 
 
 def _column_groups(setting: Setting, maps: int) -> dict:
@@ -70,28 +66,24 @@ def splits(setting: Setting, index: int) -> bool:
 
 def _split(setting: Setting, index: int, image: int, rows: Rows) -> bool:
     """Do all pixels and images of a group lie in the first COLS lanes? Image 2 is in the lower half of the grid."""
-    fold, grid = setting.memory.folds[index].fp, setting.config.grid
-    lane_rows, images = (
-        min(setting.network.parameters[index].conv_shape[1], 1 << fold),
-        min((grid >> fold) ** 2, setting.images - image),
-    )
-    return (
-        splits(setting, index)
-        and rows.base % setting.config.lanes == 0
-        and lane_rows <= setting.config.cols // grid
-        and images <= 2
-    )
+    fold, grid = setting.folds(index).fp, setting.config.grid
+    lane_rows = min(setting.network.parameters[index].conv_shape[1], 1 << fold)
+    images = min(setting.fold_images(fold), setting.images - image)
+    fits = lane_rows <= setting.config.cols // grid and images <= 2
+    return splits(setting, index) and rows.base % setting.config.lanes == 0 and fits
 
 
-def forward(
-    setting: Setting, index: int, image: int, source: Place, dest: Place, rows: Rows, train: bool, loss: bool
-) -> Op:
-    """COMPUTE FP of the group that starts with `image`; gates are written when training, the last layer then gives
-    the delta. The first layer is computed as the network has it: unfolding saves steps in WU only."""
-    p, fold, memory = setting.network.parameters[index], setting.memory.folds[index].fp, setting.memory
-    layout, (outputs, inputs, *kernel) = memory.weight[index].layout, p.weight_shape
+def forward(setting: Setting, index: int, image: int, source: Place, dest: Place, rows: Rows, **more) -> list:
+    """COMPUTE FP of the group that starts with `image`, one for each window of blocks. The first layer is computed as
+    the network has it: unfolding saves steps in WU only.
+
+    `more`: gate, the Place that gates are written to; targets, the Place of the loss's targets.
+    """
+    p, fold, cols = setting.network.parameters[index], setting.folds(index).fp, setting.config.cols
+    gate, targets = more.get("gate"), more.get("targets")
+    layout, (outputs, inputs, *kernel) = setting.memory.weight[index].layout, p.weight_shape
     split = _split(setting, index, image, rows)
-    fields = dict(
+    common = dict(
         mode=FP,
         row_buf=source.buffer,
         dst_buf=dest.buffer,
@@ -102,45 +94,55 @@ def forward(
         shift=p.shift_fp,
         bias_exp=p.bias_exp,
         rnd_tag=random_tag(index, "act"),
-        n_ky=kernel[0],
-        n_kx=kernel[1],
         n_c=inputs // (setting.config.groups if split else 1),
-        disp_y0=-p.pad[0],
-        disp_x0=-p.pad[1],
-        wgt_base=rows.base,
         wgt_stride_g=layout.inner,
         wgt_stride_ky=kernel[1] * inputs,
         wgt_stride_kx=inputs,
-        wgt_stride_cg=setting.config.lanes if split else setting.config.cols,
+        wgt_stride_cg=setting.config.lanes if split else cols,
         bias_base=rows.bias_base,
         split=split,
+        **_common(setting, fold, image, p.conv_shape),
+        **_column_groups(setting, outputs),
+        **operand(setting, "row", source, fold, image, p.in_shape),
+        **operand(setting, "dst", dest, fold, image, p.out_shape),
     )
-    fields |= _common(setting, fold, image, p.conv_shape) | _column_groups(setting, outputs)
-    fields |= _operand(setting, "row", source, fold, image, p.in_shape) | _operand(
-        setting, "dst", dest, fold, image, p.out_shape
-    )
-    writes, late = [dest.range], []
-    if loss:
-        gate, touched = _gate(setting, (memory.target_gate, memory.target.tile), fold, image)
+    operands, writes, late = ["row", "dst"], [*dest.ranges], []
+    if gate or targets:
+        common |= operand(setting, "gate", gate or targets, fold, image)
+        operands.append("gate")
+    if targets:
         numbers = setting.network.loss_parameters
-        fields |= gate | dict(
-            loss=LOSSES[numbers.loss], t_pos=numbers.t_pos, t_neg=numbers.t_neg, loss_shift=numbers.shift
+        common |= dict(loss=LOSSES[numbers.loss], t_pos=numbers.t_pos, t_neg=numbers.t_neg, loss_shift=numbers.shift)
+        late += targets.ranges
+    elif gate:
+        common |= dict(gate_write=1)
+        writes += gate.ranges
+
+    def window(row, column) -> dict:
+        (by0, n_by, ky0, n_ky), (bx0, n_bx, kx0, n_kx) = row, column
+        fields = dict(by0=by0, n_by=n_by, bx0=bx0, n_bx=n_bx, n_ky=n_ky, n_kx=n_kx)
+        fields |= dict(disp_y0=ky0 - p.pad[0], disp_x0=kx0 - p.pad[1])
+        fields |= dict(wgt_base=rows.base + (ky0 * kernel[1] + kx0) * inputs)
+        return common | fields | moved(setting, common, operands, by0, bx0, bool(p.pool))
+
+    axes = [
+        [
+            whole(blocks, (0, k)),
+            forward_runs(fold, size, source_size, k, pad, bool(p.pool)),
+        ]
+        for blocks, size, source_size, k, pad in zip(
+            _blocks(fold, p.conv_shape), p.conv_shape[1:], p.in_shape[1:], kernel, p.pad
         )
-        late.append(touched)
-    elif train and memory.gate[index]:
-        gate, touched = _gate(setting, memory.gate[index], fold, image)
-        fields |= gate | dict(gate_write=1)
-        writes.append(touched)
-    return _compute(
-        setting, p, fields, f"FP images {image}..", [source.range, ("wgt", rows.base, rows.end)], writes, late
-    )
+    ]
+    reads = [*source.ranges, ("wgt", rows.base, rows.end)]
+    return _windows(setting, p, axes, window, f"FP images {image}..", reads, writes, late)
 
 
-def backward(setting: Setting, index: int, image: int, source: Place, dest: Place, rows: Rows) -> list:
-    """COMPUTE BP: the local gradient at the input of layer `index`, scaled by the gate unless the layer before
-    pools. One for each window of blocks that the same taps reach."""
-    p, fold, memory = setting.layers[index], setting.memory.folds[index].bp, setting.memory
-    before, layout, (outputs, inputs, *kernel) = setting.layers[index - 1], memory.weight[index].layout, p.weight_shape
+def backward(setting: Setting, index: int, image: int, source: Place, dest: Place, rows: Rows, gate=None) -> list:
+    """COMPUTE BP: the local gradient at the input of layer `index`, scaled by `gate` if there is one. One for each
+    window of blocks that the same taps reach."""
+    p, fold, cols = setting.layers[index], setting.folds(index).bp, setting.config.cols
+    layout, (outputs, inputs, *kernel) = setting.memory.weight[index].layout, p.weight_shape
     common = dict(
         mode=BP,
         row_buf=source.buffer,
@@ -149,102 +151,89 @@ def backward(setting: Setting, index: int, image: int, source: Place, dest: Plac
         shift=p.shift_bp,
         rnd_tag=random_tag(index - 1, "delta"),
         n_c=outputs,
-        wgt_stride_g=setting.config.cols,
+        wgt_stride_g=cols,
         wgt_stride_ky=kernel[1] * inputs,
         wgt_stride_kx=inputs,
         wgt_stride_cg=layout.inner,
+        **_common(setting, fold, image, p.in_shape),
+        **_column_groups(setting, inputs),
+        **operand(setting, "row", source, fold, image, delta_shape(p)),
+        **operand(setting, "dst", dest, fold, image, p.in_shape),
     )
-    common |= _common(setting, fold, image, p.in_shape) | _column_groups(setting, inputs)
-    operands = ["row", "dst"]
-    for name, place, shape in (("row", source, delta_shape(p)), ("dst", dest, p.in_shape)):
-        common |= _operand(setting, name, place, fold, image, shape)
-    late = []
-    if memory.gate[index - 1] and not before.pool:
-        gate, touched = _gate(setting, memory.gate[index - 1], fold, image)
-        common |= gate | dict(scale=1)
+    operands, late = ["row", "dst"], []
+    if gate:
+        common |= operand(setting, "gate", gate, fold, image) | dict(scale=1)
         operands.append("gate")
-        late.append(touched)
-    windows = [tap_windows(1 << fold, *sizes) for sizes in zip(p.in_shape[1:], delta_shape(p)[1:], kernel, p.pad)]
-    ops = []
-    for (by0, n_by, ky0, n_ky), (bx0, n_bx, kx0, n_kx) in product(*windows):
-        fields = dict(
-            by0=by0,
-            n_by=n_by,
-            bx0=bx0,
-            n_bx=n_bx,
-            n_ky=n_ky,
-            n_kx=n_kx,
-            disp_y0=p.pad[0] - ky0,
-            disp_x0=p.pad[1] - kx0,
-            wgt_base=rows.base + (ky0 * kernel[1] + kx0) * inputs,
-        )
-        for name in operands:
-            up = fold - common[f"{name}_fold"]
-            offset = (by0 << up) * common[f"{name}_stride_y"] + (bx0 << up) * common[f"{name}_stride_x"]
-            fields[f"{name}_base"] = common[f"{name}_base"] + offset
-        text = f"BP images {image}.." + f" blocks {by0},{bx0}.." * bool(by0 or bx0)
-        ops.append(
-            _compute(
-                setting, p, common | fields, text, [source.range, ("wgt", rows.base, rows.end)], [dest.range], late
-            )
-        )
-    return ops
+        late += gate.ranges
+
+    def window(row, column) -> dict:
+        (by0, n_by, ky0, n_ky), (bx0, n_bx, kx0, n_kx) = row, column
+        fields = dict(by0=by0, n_by=n_by, bx0=bx0, n_bx=n_bx, n_ky=n_ky, n_kx=n_kx)
+        fields |= dict(disp_y0=p.pad[0] - ky0, disp_x0=p.pad[1] - kx0)
+        fields |= dict(wgt_base=rows.base + (ky0 * kernel[1] + kx0) * inputs)
+        return common | fields | moved(setting, common, operands, by0, bx0)
+
+    axes = [[tap_windows(1 << fold, *sizes)] for sizes in zip(p.in_shape[1:], delta_shape(p)[1:], kernel, p.pad)]
+    reads = [*source.ranges, ("wgt", rows.base, rows.end)]
+    return _windows(setting, p, axes, window, f"BP images {image}..", reads, [*dest.ranges], late)
 
 
 def gradients(
     setting: Setting, index: int, image: int, delta: Place, act: Place, grads: Rows, first: bool, taps: tuple
 ) -> list:
     """COMPUTE WU: adds the gradients of the group that starts with `image` for some rows of the kernel, with the
-    first one those of the bias. Several, of windows of blocks, where one sum of the array could overflow: nothing
-    would tell, unlike in the gradient buffer."""
-    p, fold, memory = setting.layers[index], setting.memory.folds[index].fp, setting.memory
-    layout, shape, (outputs, inputs, *kernel) = memory.weight[index].layout, delta_shape(p), p.weight_shape
-    fields = dict(
+    first one those of the bias; `first`: overwrites what is there. Several, of windows of blocks, where taps find
+    nothing or where one sum of the array could overflow: nothing would tell, unlike in the gradient buffer."""
+    p, fold = setting.layers[index], setting.folds(index).fp
+    layout, shape, (outputs, inputs, *kernel) = setting.memory.weight[index].layout, delta_shape(p), p.weight_shape
+    common = dict(
         mode=WU,
         row_buf=delta.buffer,
-        bias=p.bias and not taps[0],
-        grad_first=first,
         n_rg=layout.groups,
-        n_ky=taps[1],
-        n_kx=kernel[1],
-        disp_y0=taps[0] - p.pad[0],
-        disp_x0=-p.pad[1],
-        grad_base=grads.base + taps[0] * kernel[1] * inputs,
         grad_stride_rg=layout.inner,
         grad_stride_ky=kernel[1] * inputs,
         grad_stride_kx=inputs,
         grad_bias_base=grads.bias_base,
         row_channels=outputs,
         col_channels=inputs,
+        **_common(setting, fold, image, shape),
+        **_column_groups(setting, inputs),
+        **operand(setting, "row", delta, fold, image, shape),
+        **operand(setting, "col", act, fold, image, p.in_shape),
     )
-    fields |= _common(setting, fold, image, shape) | _column_groups(setting, inputs)
-    fields |= _operand(setting, "row", delta, fold, image, shape) | _operand(
-        setting, "col", act, fold, image, p.in_shape
-    )
+    blocks = _blocks(fold, shape)
+    biased = p.bias and not taps[0]
     touched = [("grad", grads.base, grads.end)]
     if taps[1] < kernel[0]:
-        start = fields["grad_base"]
-        touched = [("grad", start, start + taps[1] * kernel[1] * inputs)] + [
-            ("grad", grads.bias_base, grads.end)
-        ] * fields["bias"]
-    text, ops = f"WU images {image}.." + f" taps {taps[0]}.." * (taps[1] < kernel[0]), []
-    for by0, n_by, bx0, n_bx in _exact_windows(setting, p, fields["n_by"], fields["n_bx"]):
-        window = dict(by0=by0, n_by=n_by, bx0=bx0, n_bx=n_bx, grad_first=first and not ops)
-        for name in ("row", "col"):
-            up = fold - fields[f"{name}_fold"]
-            offset = (by0 << up) * fields[f"{name}_stride_y"] + (bx0 << up) * fields[f"{name}_stride_x"]
-            window[f"{name}_base"] = fields[f"{name}_base"] + offset
-        ops.append(
-            _compute(
-                setting,
-                p,
-                fields | window,
-                text + f" blocks {by0},{bx0}.." * bool(ops),
-                [delta.range, act.range],
-                touched,
-                touched,
-            )
-        )
+        start = grads.base + taps[0] * kernel[1] * inputs
+        touched = [("grad", start, start + taps[1] * kernel[1] * inputs)]
+        touched += [("grad", grads.bias_base, grads.end)] * biased
+
+    def window(row, column) -> dict:
+        (by0, n_by, ky0, n_ky), (bx0, n_bx, kx0, n_kx) = row, column
+        fields = dict(by0=by0, n_by=n_by, bx0=bx0, n_bx=n_bx, n_ky=n_ky, n_kx=n_kx)
+        fields |= dict(disp_y0=ky0 - p.pad[0], disp_x0=kx0 - p.pad[1])
+        fields |= dict(grad_base=grads.base + (ky0 * kernel[1] + kx0) * inputs, grad_first=first)
+        return common | fields | moved(setting, common, ("row", "col"), by0, bx0)
+
+    plain = [whole(blocks[0], taps), whole(blocks[1], (0, kernel[1]))]
+    runs = [gradient_runs(fold, *sizes) for sizes in zip(shape[1:], p.in_shape[1:], kernel, p.pad)]
+    axes = [[plain[0], only_taps(runs[0], *taps)], [plain[1], runs[1]]]
+    # The pass that sums the bias takes every block.
+    options = [
+        pairs
+        for pairs in (list(product(*option)) for option in product(*axes))
+        if not biased or any((row[:2], column[:2]) == blocks for row, column in pairs)
+    ]
+    ops, text = [], f"WU images {image}.." + f" taps {taps[0]}.." * (taps[1] < kernel[0])
+    for row, column in _cheapest(setting, options, window):
+        bias = biased and (row[:2], column[:2]) == blocks
+        biased = biased and not bias
+        for k, (by0, n_by, bx0, n_bx) in enumerate(_exact_windows(setting, p, row[1], column[1])):
+            fields = window((row[0] + by0, n_by, *row[2:]), (column[0] + bx0, n_bx, *column[2:]))
+            fields |= dict(bias=bias, grad_first=first and not k)
+            reads = [*delta.ranges, *act.ranges]
+            ops.append(_compute(setting, p, fields, text + _at(fields), reads, touched, touched))
     return ops
 
 
@@ -261,6 +250,27 @@ def _exact_windows(setting: Setting, p, rows: int, columns: int) -> list:
         for y in range(0, rows, high)
         for x in range(0, columns, wide)
     ]
+
+
+def _cheapest(setting: Setting, options: list, window) -> list:
+    """The list of pairs of runs whose COMPUTEs `window(row, column)` take the fewest cycles; of equals the first."""
+
+    def cycles(pairs: list) -> int:
+        fields = (defaultdict(int, window(*pair)) for pair in pairs)
+        return sum(compute_cycles(one, setting.config.cols)[0] + TURN_ROUND for one in fields)
+
+    return min(options, key=cycles) if len(options) > 1 else options[0]
+
+
+def _windows(setting: Setting, p, axes: list, window, text: str, reads: list, writes: list, late: list) -> list:
+    """The operations of the cheapest of the alternatives of each axis."""
+    options = [list(product(*option)) for option in product(*axes)]
+    chosen = (window(*pair) for pair in _cheapest(setting, options, window))
+    return [_compute(setting, p, fields, text + _at(fields), reads, writes, late) for fields in chosen]
+
+
+def _at(fields: dict) -> str:
+    return f" blocks {fields['by0']},{fields['bx0']}.." * bool(fields["by0"] or fields["bx0"])
 
 
 def _compute(setting: Setting, p, fields, text, reads, writes, late) -> Op:

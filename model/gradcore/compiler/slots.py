@@ -3,7 +3,7 @@
 
 from gradcore.compiler.limits import CompileError
 from gradcore.compiler.memory_map import MapTensor, Tile
-from gradcore.compiler.operation import Place
+from gradcore.compiler.operation import Place, space
 from gradcore.compiler.setting import Setting
 
 
@@ -30,21 +30,24 @@ class Slots:
             self._next = (self._next + 1) % len(self.bases)
         return self.bases[self._group.index(group)]
 
+    def _ranges(self, base: int) -> tuple:
+        return ((space(self.buffer), base, base + self.size),)
+
     def tile(self, tensor: MapTensor, group: int) -> Place:
         """Place of a whole tile, for LOAD."""
         base = self._base(group)
-        return Place(self.buffer, base, tensor.tile, base, self.size)
+        return Place(self.buffer, base, tensor.tile, self._ranges(base))
 
     def place(self, tensor: MapTensor, image: int) -> Place:
         """Place of the image group with `image` in the fold of the tile."""
         base = self._base(tensor.group(image))
-        return Place(self.buffer, base + tensor.tile_offset(image), tensor.tile, base, self.size)
+        return Place(self.buffer, base + tensor.tile_offset(image), tensor.tile, self._ranges(base))
 
     def stored(self, tensor: MapTensor, image: int) -> Place:
         """Place of the group with `image` as it is in DRAM."""
         base, layout = self._base(tensor.group(image)), tensor.layout
         return Place(
-            self.buffer, base, Tile(layout.fold, layout.channels, layout.rows, layout.columns), base, self.size
+            self.buffer, base, Tile(layout.fold, layout.channels, layout.rows, layout.columns), self._ranges(base)
         )
 
 

@@ -73,7 +73,7 @@ def load(setting: Setting, layer: str, tensor: MapTensor, group: int, place: Pla
         max(fields["run_beats"], vectors),
         fields["run_beats"],
         reads,
-        [place.range],
+        [*place.ranges],
     )
 
 
@@ -140,7 +140,7 @@ def store(setting: Setting, layer: str, tensor: MapTensor, group: int, place: Pl
         f"{tensor.name} group {group}",
         max(fields["run_beats"], layout.group_vectors),
         fields["run_beats"],
-        [place.range],
+        [*place.ranges],
         [dram],
     )
 

@@ -7,6 +7,7 @@ import pytest
 
 from gradcore.compiler.compile import CompileError, compile_network
 from gradcore.compiler.folds import choose_folds
+from gradcore.compiler.operation import compute_cycles
 from gradcore.isa import instruction as isa
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import ENGINES, PRODUCERS, Opcode
@@ -190,6 +191,19 @@ def test_expected_cycles_of_a_compute():
     compiled = compile_network(network)
     conv = [op.cycles for op in compiled.train.ops if op.instr.opcode == Opcode.COMPUTE and op.layer == "conv0"]
     assert conv == [145, 9 * 16 + 1]
+
+
+def test_taps_that_find_only_padding_take_no_steps():
+    """5x5 taps on 4x4 pixels, one pixel of 64 images per vector: 14 of 20 pairs of pixel and tap lie in the map on each
+    axis. FP counts them for 16 channels and a bias, BP for 16 maps, WU in passes of 16 steps for each tap's blocks."""
+    network = Network("net", (16, 4, 4), (Conv(16, 1), Conv(16, (5, 5), (2, 2)), Dense(10)), minibatch=64)
+    compiled = compile_network(network)
+    steps = {mode: 0 for mode in (isa.FP, isa.BP, isa.WU)}
+    for op in compiled.train.ops:
+        if op.instr.opcode == Opcode.COMPUTE and op.layer == "conv1":
+            steps[op.instr["mode"]] += compute_cycles(op.instr, 16)[1]
+    assert [f.fp for f in compiled.memory.folds] == [0, 0, 0]
+    assert steps == {isa.FP: 14 * 14 * 16 + 16, isa.BP: 14 * 14 * 16, isa.WU: 14 * 14 * 16}
 
 
 def test_listing_names_everything():
