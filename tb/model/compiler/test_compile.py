@@ -194,16 +194,16 @@ def test_expected_cycles_of_a_compute():
 
 
 def test_taps_that_find_only_padding_take_no_steps():
-    """5x5 taps on 4x4 pixels, one pixel of 64 images per vector: 14 of 20 pairs of pixel and tap lie in the map on each
+    """5x5 taps on 5x5 pixels, one pixel of 64 images per vector: 19 of 25 pairs of pixel and tap lie in the map on each
     axis. FP counts them for 16 channels and a bias, BP for 16 maps, WU in passes of 16 steps for each tap's blocks."""
-    network = Network("net", (16, 4, 4), (Conv(16, 1), Conv(16, (5, 5), (2, 2)), Dense(10)), minibatch=64)
+    network = Network("net", (16, 5, 5), (Conv(16, 1), Conv(16, (5, 5), (2, 2)), Dense(10)), minibatch=64)
     compiled = compile_network(network)
     steps = {mode: 0 for mode in (isa.FP, isa.BP, isa.WU)}
     for op in compiled.train.ops:
         if op.instr.opcode == Opcode.COMPUTE and op.layer == "conv1":
             steps[op.instr["mode"]] += compute_cycles(op.instr, 16)[1]
     assert [f.fp for f in compiled.memory.folds] == [0, 0, 0]
-    assert steps == {isa.FP: 14 * 14 * 16 + 16, isa.BP: 14 * 14 * 16, isa.WU: 14 * 14 * 16}
+    assert steps == {isa.FP: 19 * 19 * 16 + 25, isa.BP: 19 * 19 * 16, isa.WU: 19 * 19 * 16}
 
 
 def test_listing_names_everything():
