@@ -22,12 +22,8 @@ def backward_chain(body: Body, chain: list, beside: list, start: int):
     if body.resident:
         slots = [slots for each in (chain, beside) if each for slots in _resident_slots(body, each)]
     else:
-        stages = (
-            2 * chain[0],
-            *((2 * chain[0] - 1,) if chain[0] else ()),
-            *((2 * chain[0] + 1,) if first.pool else ()),
-        )
-        slots = (not beside and _kept_slots(body, chain, tiles)) or body.slots(first.name, tiles + more, stages)
+        stages = tuple(range(2 * chain[0] + bool(first.pool), 2 * chain[0] - bool(chain[0]) - 1, -1))
+        slots = (not beside and _kept_slots(body, chain, tiles)) or body.slots(chain[0], tiles + more, stages)
     run = _Groups(body, chain, slots[: len(tiles)])
     follow = _Groups(body, beside, slots[len(tiles) :])
     whole = setting.memory.delta[0].layout.group_images
@@ -101,7 +97,9 @@ def _errors(body: Body, index: int, image: int, delta_slots: Slots, error_slots:
         out = error_slots.stored(error, part)
         gate = setting.memory.gate[index - 1] if not setting.layers[index - 1].pool else None
         gate = gate and gate_place(setting, gate, part)
-        body.ops += backward(setting, index, part, delta_slots.place(delta, part), out, body.weight_rows[index], gate)
+        body.ops += backward(
+            setting, index, part, delta_slots.place(delta, part), out, body.weight_rows[index], gate=gate
+        )
         if setting.keep or error.upsample or (last and not body.resident):
             body.finish_tile(setting.layers[index].name, error, part, folds.bp, out)
 
@@ -133,14 +131,14 @@ def _kept_slots(body: Body, chain: list, tiles: list):
     """Slots of the chain that begins with the last layer, with its input and its delta where the forward pass has left
     them; None where that is not all of them or another tile needs the place."""
     setting, memory, index = body.setting, body.setting.memory, chain[0]
-    act, delta = body.newest
-    if setting.input(index) is not memory.act[index] or index < setting.last:
+    if not body.newest or setting.input(index) is not memory.act[index] or index < setting.last:
         return None
+    act, delta = body.newest
     if memory.act[index].layout.groups > 1 or memory.delta[index].layout.groups > 1:
         return None
     (buffer, *_), (other, *_), *rest = tiles
     before = body.phases
-    _, _, *others = body.slots(setting.layers[index].name, [(buffer, 0, 1), (other, 0, 1), *rest], ())
+    _, _, *others = body.slots(index, [(buffer, 0, 1), (other, 0, 1), *rest], ())
     if any(slots.meets(kept) for slots in others for kept in (act, delta)):
         body.phases = before
         return None

@@ -31,13 +31,17 @@ class Body:
     @property
     def weights_stay(self) -> bool:
         """Has every layer its own rows of the weight buffer?"""
-        return apart(self.weight_rows)
+        return apart(self.weight_rows) and not self.setting.choices.strips
 
-    def slots(self, layer: str, wanted: list, stages: tuple) -> list:
+    def slots(self, index: int, wanted: list, stages: tuple) -> list:
         """Slots for the tiles of the next phase; phases take turns at both ends of the buffers."""
-        found = place_tiles(self.setting.config.act_depth, layer, wanted, stages, self.phases % 2 == 0)
+        found = place_tiles(self.setting, index, wanted, stages, self.phases % 2 == 0)
         self.phases += 1
         return found
+
+    def forget(self):
+        """A layer in strips has used all buffers."""
+        self.held, self.newest = [], []
 
     def need_weights(self, index: int):
         """LOADW of a layer unless its weights are there."""

@@ -34,6 +34,7 @@ def backward_chains(setting: Setting, weight_rows: list, start: int) -> tuple:
     chains = _chains(setting, range(setting.last, -1, -1), follows, tiles, weight_rows)
     # The first layer has no BP and would wait for its operands alone.
     alone = setting.choices.beside and len(chains) > 1 and chains[-1] == [0]
+    alone = alone and not setting.choices.strips & {0, *chains[-2]}
     if alone and fits(setting.config.act_depth, tiles(chains[-2]) + tiles([0])):
         return chains[:-1], chains[-1]
     return chains, []
@@ -46,6 +47,7 @@ def _chains(setting: Setting, order, follows, tiles, weight_rows: list) -> list:
         longer = [*chains[-1], index] if chains else []
         if (
             longer
+            and not setting.choices.strips & {*longer}
             and follows(*longer[-2:])
             and fits(setting.config.act_depth, tiles(longer))
             and apart([weight_rows[k] for k in longer])

@@ -11,6 +11,7 @@ class Choices:
 
     unfolded: WU takes the first layer's taps as input maps.
     floors: (stage, fold) pairs, the finest fold allowed; stage 2*l is layer l's sums, 2*l+1 its output.
+    strips: layers that are computed in strips of block rows, from DRAM to DRAM.
     resident: every tensor stays in the operand buffers, where that is possible.
     beside: the first layer's WU runs beside the chain before it, where that is possible.
     early: layers whose WU comes before their BP, so that their UPDATE begins earlier.
@@ -19,6 +20,7 @@ class Choices:
 
     unfolded: bool = False
     floors: tuple = ()
+    strips: frozenset = frozenset()
     resident: bool = True
     beside: bool = True
     early: frozenset = frozenset()

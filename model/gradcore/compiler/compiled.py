@@ -13,7 +13,7 @@ from gradcore.compiler.memory_map import MemoryMap
 from gradcore.compiler.operation import Op
 from gradcore.compiler.order import operations
 from gradcore.compiler.setting import Setting
-from gradcore.compiler.tokens import add_tokens
+from gradcore.compiler.tokens import add_tokens, dependencies
 from gradcore.compiler.unfold import unfold_images
 from gradcore.isa import instruction as isa
 from gradcore.isa.config import EngineConfig
@@ -25,11 +25,13 @@ INDEX_LIMIT = 1 << 24  # instruction indices of the ERROR register
 
 @dataclass(frozen=True)
 class CompiledProgram:
-    """Instructions of one run of the engine; ops[k] tells what instruction k does (END has none)."""
+    """Instructions of one run of the engine; ops[k] tells what instruction k does (END has none), needs[k]
+    what it waits for."""
 
     name: str
     ops: tuple
     tokens: int
+    needs: tuple
 
     @cached_property
     def instructions(self) -> tuple:
@@ -43,7 +45,7 @@ class CompiledProgram:
     @cached_property
     def timeline(self) -> list:
         """(start, end) in expected cycles of every operation."""
-        return timeline(self.ops)
+        return timeline(self.ops, needs=self.needs)
 
     @property
     def cycles(self) -> int:
@@ -52,7 +54,7 @@ class CompiledProgram:
 
     def expected(self, memory: Bandwidth) -> int:
         """Expected cycles of the program with another memory."""
-        return _last(timeline(self.ops, memory))
+        return _last(timeline(self.ops, memory, self.needs))
 
     def describe(self, index: int) -> str:
         """One line about instruction `index`, for error messages."""
@@ -148,9 +150,10 @@ class CompiledNetwork:
 def compile_program(name: str, setting: Setting) -> CompiledProgram:
     """Program `name` (train or infer). Raises CompileError where it does not fit the engine."""
     ops = operations(setting, name == "train")
-    tokens = add_tokens(ops)
+    needs = dependencies(ops)
+    tokens = add_tokens(ops, needs)
     if len(ops) >= INDEX_LIMIT:
         raise CompileError(None, "instructions of the program", len(ops), INDEX_LIMIT)
     for index, op in enumerate(ops):
         op.instr["tag"] = index & 0x7FF
-    return CompiledProgram(name, tuple(ops), tokens)
+    return CompiledProgram(name, tuple(ops), tokens, tuple(needs))

@@ -17,8 +17,8 @@ def forward_chain(body: Body, chain: list):
         tensors = (setting.input(chain[0]), *(setting.output(index, body.train) for index in chain))
         slots = [body.resident[tensor] for tensor in tensors]
     else:
-        stages = (2 * chain[0], 2 * chain[0] + 2)
-        slots = body.slots(setting.layers[chain[0]].name, forward_tiles(setting, chain, body.train), stages)
+        stages = (2 * chain[0] + 2, 2 * chain[0])
+        slots = body.slots(chain[0], forward_tiles(setting, chain, body.train), stages)
     body.newest = slots[-2:]
     images = [setting.group_images(index) for index in chain]
     done, last = [0] * len(chain), None

@@ -14,9 +14,11 @@ QUANTITIES = {
 
 
 class CompileError(ValueError):
-    """A network that does not fit an engine. Attributes: layer (name or None), quantity, need, limit."""
+    """A network that does not fit an engine. Attributes: layer (name or None), quantity, need, limit; for the
+    search: stages whose folds may be coarser, layers that may be computed in strips."""
 
-    def __init__(self, layer, quantity, need, limit, stages=()):
-        self.layer, self.quantity, self.need, self.limit, self.stages = layer, quantity, need, limit, stages
+    def __init__(self, layer, quantity, need, limit, stages=(), strips=()):
+        self.layer, self.quantity, self.need, self.limit = layer, quantity, need, limit
+        self.stages, self.strips = stages, frozenset(strips)
         where = f"layer '{layer}': " if layer else ""
         super().__init__(f"{where}{quantity} is {need}, limit {limit}")

@@ -58,11 +58,15 @@ class Rows:
 
 def make(opcode, layer: str, **fields) -> Instruction:
     """An instruction. Raises CompileError where a number is too large for it."""
-    for name, place in FIELDS[opcode].items():
-        low, high = place.range
-        if not low <= int(fields.get(name, 0)) <= high:
-            raise CompileError(layer, QUANTITIES.get(name, "numbers of an instruction"), fields[name], high)
-    return instruction(opcode, **fields)
+    try:
+        return instruction(opcode, **fields)
+    except ValueError:
+        name, high = next(
+            (name, FIELDS[opcode][name].range[1])
+            for name, value in fields.items()
+            if not FIELDS[opcode][name].range[0] <= int(value) <= FIELDS[opcode][name].range[1]
+        )
+        raise CompileError(layer, QUANTITIES.get(name, "a number of an instruction"), fields[name], high) from None
 
 
 def compute_cycles(instr: Instruction, cols: int) -> tuple:

@@ -13,6 +13,8 @@ from gradcore.compiler.forward import forward_chain
 from gradcore.compiler.rows import place_rows
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.slots import resident_slots
+from gradcore.compiler.stream_backward import backward_strips
+from gradcore.compiler.stream_forward import forward_strips
 
 
 def operations(setting: Setting, train: bool) -> list:
@@ -23,15 +25,24 @@ def operations(setting: Setting, train: bool) -> list:
         train,
         place_rows(setting, "weight", config.wgt_depth),
         place_rows(setting, "gradient", config.grad_depth) if train else [],
-        resident_slots(setting) if train and setting.choices.resident else {},
+        resident_slots(setting) if train and setting.choices.resident and not setting.choices.strips else {},
     )
+    strips = setting.choices.strips
     for chain in forward_chains(setting, body.weight_rows, train):
-        forward_chain(body, chain)
+        if strips & {*chain}:
+            forward_strips(body, chain[0])
+            body.forget()
+        else:
+            forward_chain(body, chain)
     if train:
-        start = body.newest[0].buffer
+        start = body.newest[0].buffer if body.newest else 0
         chains, beside = backward_chains(setting, body.weight_rows, start)
         for chain in chains:
-            backward_chain(body, chain, beside if chain is chains[-1] else [], start)
+            if strips & {*chain}:
+                backward_strips(body, chain[0])
+                body.forget()
+            else:
+                backward_chain(body, chain, beside if chain is chains[-1] else [], start)
     return in_order_of_start(body.ops)
 
 

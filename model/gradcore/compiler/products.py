@@ -8,7 +8,7 @@ from gradcore.compiler.folds import delta_shape
 from gradcore.compiler.limits import CompileError
 from gradcore.compiler.operation import Op, Place, Rows, compute_cycles, make
 from gradcore.compiler.setting import Setting
-from gradcore.compiler.windows import forward_runs, gradient_runs, only_taps, whole
+from gradcore.compiler.windows import forward_runs, gradient_runs, only_taps, whole, within
 from gradcore.isa.fold import ceil_div, image_place, tap_windows
 from gradcore.isa.instruction import BP, FP, WU, Opcode
 from gradcore.numerics.fixed_point import MODES
@@ -48,14 +48,16 @@ def _common(setting: Setting, fold: int, image: int, shape) -> dict:
     return dict(fold=fold, height=shape[1], width=shape[2], n_base=image, n_valid=min(images, setting.images - image))
 
 
-def _blocks(fold: int, shape) -> tuple:
-    """((0, block rows), (0, block columns)) of a map."""
+def whole_map(fold: int, shape) -> tuple:
+    """The area of all blocks of a map: (first, end) of rows and of columns."""
     return tuple((0, ceil_div(size, 1 << fold)) for size in shape[1:])
 
 
-def _column_groups(setting: Setting, maps: int) -> dict:
-    groups = ceil_div(maps, setting.config.cols)
-    return dict(n_g=groups, n_last=maps - (groups - 1) * setting.config.cols)
+def _column_groups(setting: Setting, maps: tuple) -> dict:
+    """Fields of the columns: maps (first, end) of a tensor."""
+    count = maps[1] - maps[0]
+    groups = ceil_div(count, setting.config.cols)
+    return dict(n_g=groups, n_last=count - (groups - 1) * setting.config.cols)
 
 
 def splits(setting: Setting, index: int) -> bool:
@@ -77,11 +79,13 @@ def forward(setting: Setting, index: int, image: int, source: Place, dest: Place
     """COMPUTE FP of the group that starts with `image`, one for each window of blocks. The first layer is computed as
     the network has it: unfolding saves steps in WU only.
 
-    `more`: gate, the Place that gates are written to; targets, the Place of the loss's targets.
+    `more`: gate, the Place that gates are written to; targets, the Place of the loss's targets; area, the blocks to
+    compute; maps (first, end), the output maps, to which `dest`, `rows` and gates then belong.
     """
     p, fold, cols = setting.network.parameters[index], setting.folds(index).fp, setting.config.cols
     gate, targets = more.get("gate"), more.get("targets")
     layout, (outputs, inputs, *kernel) = setting.memory.weight[index].layout, p.weight_shape
+    area, maps = more.get("area") or whole_map(fold, p.conv_shape), more.get("maps", (0, outputs))
     split = _split(setting, index, image, rows)
     common = dict(
         mode=FP,
@@ -102,7 +106,8 @@ def forward(setting: Setting, index: int, image: int, source: Place, dest: Place
         bias_base=rows.bias_base,
         split=split,
         **_common(setting, fold, image, p.conv_shape),
-        **_column_groups(setting, outputs),
+        map0=maps[0],
+        **_column_groups(setting, maps),
         **operand(setting, "row", source, fold, image, p.in_shape),
         **operand(setting, "dst", dest, fold, image, p.out_shape),
     )
@@ -125,24 +130,25 @@ def forward(setting: Setting, index: int, image: int, source: Place, dest: Place
         fields |= dict(wgt_base=rows.base + (ky0 * kernel[1] + kx0) * inputs)
         return common | fields | moved(setting, common, operands, by0, bx0, bool(p.pool))
 
-    axes = [
-        [
-            whole(blocks, (0, k)),
-            forward_runs(fold, size, source_size, k, pad, bool(p.pool)),
-        ]
-        for blocks, size, source_size, k, pad in zip(
-            _blocks(fold, p.conv_shape), p.conv_shape[1:], p.in_shape[1:], kernel, p.pad
-        )
-    ]
+    axes = []
+    for (first, end), *sizes in zip(area, p.conv_shape[1:], p.in_shape[1:], kernel, p.pad):
+        runs = within(forward_runs(fold, *sizes, bool(p.pool)), first, end)
+        axes.append([whole((first, end - first), (0, sizes[2])), runs])
     reads = [*source.ranges, ("wgt", rows.base, rows.end)]
     return _windows(setting, p, axes, window, f"FP images {image}..", reads, writes, late)
 
 
-def backward(setting: Setting, index: int, image: int, source: Place, dest: Place, rows: Rows, gate=None) -> list:
-    """COMPUTE BP: the local gradient at the input of layer `index`, scaled by `gate` if there is one. One for each
-    window of blocks that the same taps reach."""
+def backward(setting: Setting, index: int, image: int, source: Place, dest: Place, rows: Rows, **more) -> list:
+    """COMPUTE BP: the local gradient at the input of layer `index`. One for each window of blocks that the same taps
+    reach.
+
+    `more`: gate, the Place of the gates that scale it; area, the blocks to compute; maps (first, end), the input maps,
+    to which `dest`, `rows` and the gates then belong.
+    """
     p, fold, cols = setting.layers[index], setting.folds(index).bp, setting.config.cols
-    layout, (outputs, inputs, *kernel) = setting.memory.weight[index].layout, p.weight_shape
+    outputs, inputs, *kernel = p.weight_shape
+    gate, maps = more.get("gate"), more.get("maps", (0, inputs))
+    area, width = more.get("area") or whole_map(fold, p.in_shape), maps[1] - maps[0]
     common = dict(
         mode=BP,
         row_buf=source.buffer,
@@ -152,11 +158,12 @@ def backward(setting: Setting, index: int, image: int, source: Place, dest: Plac
         rnd_tag=random_tag(index - 1, "delta"),
         n_c=outputs,
         wgt_stride_g=cols,
-        wgt_stride_ky=kernel[1] * inputs,
-        wgt_stride_kx=inputs,
-        wgt_stride_cg=layout.inner,
+        wgt_stride_ky=kernel[1] * width,
+        wgt_stride_kx=width,
+        wgt_stride_cg=kernel[0] * kernel[1] * width,
         **_common(setting, fold, image, p.in_shape),
-        **_column_groups(setting, inputs),
+        map0=maps[0],
+        **_column_groups(setting, maps),
         **operand(setting, "row", source, fold, image, delta_shape(p)),
         **operand(setting, "dst", dest, fold, image, p.in_shape),
     )
@@ -170,41 +177,48 @@ def backward(setting: Setting, index: int, image: int, source: Place, dest: Plac
         (by0, n_by, ky0, n_ky), (bx0, n_bx, kx0, n_kx) = row, column
         fields = dict(by0=by0, n_by=n_by, bx0=bx0, n_bx=n_bx, n_ky=n_ky, n_kx=n_kx)
         fields |= dict(disp_y0=p.pad[0] - ky0, disp_x0=p.pad[1] - kx0)
-        fields |= dict(wgt_base=rows.base + (ky0 * kernel[1] + kx0) * inputs)
+        fields |= dict(wgt_base=rows.base + (ky0 * kernel[1] + kx0) * width)
         return common | fields | moved(setting, common, operands, by0, bx0)
 
-    axes = [[tap_windows(1 << fold, *sizes)] for sizes in zip(p.in_shape[1:], delta_shape(p)[1:], kernel, p.pad)]
+    axes = [
+        [within(tap_windows(1 << fold, *sizes), *blocks)]
+        for blocks, *sizes in zip(area, p.in_shape[1:], delta_shape(p)[1:], kernel, p.pad)
+    ]
     reads = [*source.ranges, ("wgt", rows.base, rows.end)]
     return _windows(setting, p, axes, window, f"BP images {image}..", reads, [*dest.ranges], late)
 
 
 def gradients(
-    setting: Setting, index: int, image: int, delta: Place, act: Place, grads: Rows, first: bool, taps: tuple
+    setting: Setting, index: int, image: int, delta: Place, act: Place, grads: Rows, first: bool, taps: tuple, **more
 ) -> list:
     """COMPUTE WU: adds the gradients of the group that starts with `image` for some rows of the kernel, with the
     first one those of the bias; `first`: overwrites what is there. Several, of windows of blocks, where taps find
-    nothing or where one sum of the array could overflow: nothing would tell, unlike in the gradient buffer."""
+    nothing or where one sum of the array could overflow: nothing would tell, unlike in the gradient buffer.
+
+    `more`: area, the blocks of the delta; maps (first, end), the output maps, to which `delta` and `grads` then belong.
+    """
     p, fold = setting.layers[index], setting.folds(index).fp
     layout, shape, (outputs, inputs, *kernel) = setting.memory.weight[index].layout, delta_shape(p), p.weight_shape
+    area, maps = more.get("area"), more.get("maps", (0, outputs))
+    blocks = tuple((at, end - at) for at, end in area or whole_map(fold, shape))
     common = dict(
         mode=WU,
         row_buf=delta.buffer,
-        n_rg=layout.groups,
+        n_rg=ceil_div(maps[1] - maps[0], setting.config.cols),
         grad_stride_rg=layout.inner,
         grad_stride_ky=kernel[1] * inputs,
         grad_stride_kx=inputs,
         grad_bias_base=grads.bias_base,
-        row_channels=outputs,
+        row_channels=maps[1] - maps[0],
         col_channels=inputs,
         **_common(setting, fold, image, shape),
-        **_column_groups(setting, inputs),
+        **_column_groups(setting, (0, inputs)),
         **operand(setting, "row", delta, fold, image, shape),
         **operand(setting, "col", act, fold, image, p.in_shape),
     )
-    blocks = _blocks(fold, shape)
     biased = p.bias and not taps[0]
-    touched = [("grad", grads.base, grads.end)]
-    if taps[1] < kernel[0]:
+    touched = [("grad", grads.base + taps[0] * kernel[1] * inputs, grads.end)]
+    if taps[1] < kernel[0] and not area:
         start = grads.base + taps[0] * kernel[1] * inputs
         touched = [("grad", start, start + taps[1] * kernel[1] * inputs)]
         touched += [("grad", grads.bias_base, grads.end)] * biased
@@ -213,12 +227,17 @@ def gradients(
         (by0, n_by, ky0, n_ky), (bx0, n_bx, kx0, n_kx) = row, column
         fields = dict(by0=by0, n_by=n_by, bx0=bx0, n_bx=n_bx, n_ky=n_ky, n_kx=n_kx)
         fields |= dict(disp_y0=ky0 - p.pad[0], disp_x0=kx0 - p.pad[1])
-        fields |= dict(grad_base=grads.base + (ky0 * kernel[1] + kx0) * inputs, grad_first=first)
+        base = grads.base + (ky0 * kernel[1] + kx0) * inputs
+        fields |= dict(grad_base=base % setting.config.grad_depth, grad_first=first)
         return common | fields | moved(setting, common, ("row", "col"), by0, bx0)
 
     plain = [whole(blocks[0], taps), whole(blocks[1], (0, kernel[1]))]
     runs = [gradient_runs(fold, *sizes) for sizes in zip(shape[1:], p.in_shape[1:], kernel, p.pad)]
-    axes = [[plain[0], only_taps(runs[0], *taps)], [plain[1], runs[1]]]
+    runs = [only_taps(runs[0], *taps), runs[1]]
+    if area:
+        runs = [within(one, *ends) for one, ends in zip(runs, area)]
+    # What the first one overwrites it must reach with every tap.
+    axes = [[one] if area and first else [one, other] for one, other in zip(plain, runs)]
     # The pass that sums the bias takes every block.
     options = [
         pairs

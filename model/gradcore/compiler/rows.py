@@ -9,13 +9,14 @@ from gradcore.isa.fold import round_up
 
 
 def place_rows(setting: Setting, what: str, depth: int) -> list:
-    """`Rows` of every layer: all side by side if they fit, else alternately from both ends. `what`: weight or
-    gradient. Raises CompileError where a layer alone does not fit."""
+    """`Rows` of every layer: all side by side if they fit, else alternately from both ends; none for layers in strips.
+    `what`: weight or gradient. Raises CompileError where a layer alone does not fit."""
     sizes = []
-    for p, tensor in zip(setting.layers, setting.memory.weight):
-        sizes.append((tensor.layout.rows, tensor.layout.groups * p.bias))
+    for index, (p, tensor) in enumerate(zip(setting.layers, setting.memory.weight)):
+        own = (tensor.layout.rows, tensor.layout.groups * p.bias)
+        sizes.append((0, 0) if index in setting.choices.strips else own)
         if sum(sizes[-1]) > depth:
-            raise CompileError(p.name, f"{what} rows of {setting.config.cols}", sum(sizes[-1]), depth)
+            raise CompileError(p.name, f"{what} rows of {setting.config.cols}", sum(own), depth, (), {index})
     for align in (setting.config.lanes, 1):
         at, bases = 0, []
         for index, size in enumerate(sizes):

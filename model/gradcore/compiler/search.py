@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The search: which `Choices` give the fastest program by the estimate."""
 
+from contextlib import suppress
 from dataclasses import replace
 
 from gradcore.compiler.choices import Choices
@@ -29,13 +30,17 @@ def search(network, config: EngineConfig, images: int, keep: bool) -> CompiledNe
 
 
 def _fastest(task: tuple, choices: Choices) -> CompiledNetwork:
-    """The fastest of the programs with ever coarser folds of the pooled maps: finer ones take fewer steps, but larger
-    tiles."""
-    best = _fitting(task, choices)
-    for index in (index for index, p in enumerate(best.setting.layers) if p.pool):
+    """The faster of coarser folds and of strips where something does not fit; then the fastest of the programs with
+    ever coarser folds of the pooled maps: finer ones take fewer steps, but larger tiles."""
+    best = _fitting(task, choices, _coarser, _in_strips)
+    if best.setting.choices != choices:
+        with suppress(CompileError):
+            best = min(best, _fitting(task, choices, _in_strips, _coarser), key=_cycles)
+    pooled = [index for index, p in enumerate(best.setting.layers) if p.pool]
+    for index in (index for index in pooled if index not in best.setting.choices.strips):
         while (fold := best.memory.folds[index].out) < best.memory.folds[index].fp:
             try:
-                other = _fitting(task, best.setting.choices.with_floor(2 * index + 1, fold + 1))
+                other = _fitting(task, best.setting.choices.with_floor(2 * index + 1, fold + 1), _coarser, _in_strips)
             except CompileError:
                 break
             if _cycles(other) >= _cycles(best):
@@ -61,24 +66,64 @@ def _try(best: CompiledNetwork, **changed) -> CompiledNetwork:
     return replace(best, setting=setting, train=train) if train.cycles < best.train.cycles else best
 
 
-def _fitting(task: tuple, choices: Choices) -> CompiledNetwork:
-    """The network with folds as fine as the buffers have room for, at least those of `choices`."""
+def _fitting(task: tuple, choices: Choices, *remedies) -> CompiledNetwork:
+    """The network with `choices`, or with the first that fits of those that the remedies, in this order, make of them.
+    Raises CompileError where none helps."""
+    while True:
+        try:
+            return _compile(task, choices)
+        except _Refused as refused:
+            other = next(filter(None, (remedy(refused, choices) for remedy in remedies)), None)
+            if not other:
+                raise refused.error from None
+            choices = other
+
+
+class _Refused(Exception):
+    """A CompileError, with the folds that were tried."""
+
+    def __init__(self, error: CompileError, memory, layers: tuple):
+        self.error, self.memory, self.layers = error, memory, layers
+
+
+def _compile(task: tuple, choices: Choices) -> CompiledNetwork:
     network, config, images, keep = task
     layers = network.parameters
     if choices.unfolded:
         layers = (unfolded(layers[0], config.cols), *layers[1:])
-    while True:
-        memory = memory_map(network, layers, config, images, dict(choices.floors))
+    memory = None
+    try:
+        memory = memory_map(network, layers, config, images, choices)
         setting = Setting(network, layers, config, images, memory, choices, keep)
-        try:
-            return CompiledNetwork(setting, compile_program("train", setting), compile_program("infer", setting))
-        except CompileError as error:
-            # Tiles of a fold with many images may not fit: compute coarser in the finest of the maps concerned.
-            now = {stage: _stage_fold(memory, stage) for stage in error.stages if stage < 2 * len(memory.folds)}
-            if not now or min(now.values()) == config.log_grid:
-                raise
-            stage = min(now, key=lambda s: (now[s], -s))
-            choices = choices.with_floor(stage, now[stage] + 1)
+        return CompiledNetwork(setting, compile_program("train", setting), compile_program("infer", setting))
+    except CompileError as error:
+        raise _Refused(error, memory, layers) from None
+
+
+def _coarser(refused: _Refused, choices: Choices) -> Choices | None:
+    """A coarser fold in the finest of the maps concerned."""
+    memory = refused.memory
+    if not memory:
+        return None
+    now = {stage: _stage_fold(memory, stage) for stage in refused.error.stages if stage < 2 * len(memory.folds)}
+    if not now or min(now.values()) == memory.act[0].layout.grid.bit_length() - 1:
+        return None
+    stage = min(now, key=now.get)  # of equals the first
+    return choices.with_floor(stage, now[stage] + 1)
+
+
+def _in_strips(refused: _Refused, choices: Choices) -> Choices | None:
+    """The layers concerned in strips, with those whose gates BP reads there."""
+    more, layers = set(refused.error.strips), refused.layers
+    for index in sorted(more):
+        while index < len(layers) - 1 and layers[index].relu and not layers[index].pool:
+            index += 1
+            more.add(index)
+    for index in sorted(more):
+        while index and layers[index - 1].relu and not layers[index - 1].pool:
+            index -= 1
+            more.add(index)
+    return choices.but(strips=choices.strips | more) if not more <= choices.strips else None
 
 
 def _stage_fold(memory, stage: int) -> int:

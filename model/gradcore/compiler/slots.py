@@ -47,7 +47,7 @@ class Slots:
         """Place of the group with `image` as it is in DRAM."""
         base, layout = self._base(tensor.group(image)), tensor.layout
         return Place(
-            self.buffer, base, Tile(layout.fold, layout.channels, layout.rows, layout.columns), self._ranges(base)
+            self.buffer, base, Tile(layout.fold, layout.pitch, layout.rows, layout.columns), self._ranges(base)
         )
 
 
@@ -56,9 +56,10 @@ def fits(depth: int, wanted: list) -> bool:
     return all(sum(min(2, groups) * size for b, size, groups in wanted if b == buffer) <= depth for buffer in (0, 1))
 
 
-def place_tiles(depth: int, layer: str, wanted: list, stages: tuple, from_end: bool) -> list:
+def place_tiles(setting: Setting, index: int, wanted: list, stages: tuple, from_end: bool) -> list:
     """Slots for tiles: wanted = (buffer, tile size, groups); two each where they fit, else one. From the end of the
     buffers backwards if `from_end`. Raises CompileError, with `stages`, where one each does not fit."""
+    depth = setting.config.act_depth
     counts = [min(2, groups) for _, _, groups in wanted]
     for buffer in (0, 1):
         mine = [k for k, (b, *_) in enumerate(wanted) if b == buffer]
@@ -67,7 +68,8 @@ def place_tiles(depth: int, layer: str, wanted: list, stages: tuple, from_end: b
                 counts[k] = 1
         need = sum(wanted[m][1] for m in mine)
         if need > depth:
-            raise CompileError(layer, f"vectors of the tiles in operand buffer {buffer}", need, depth, stages)
+            layer, quantity = setting.layers[index].name, f"vectors of the tiles in operand buffer {buffer}"
+            raise CompileError(layer, quantity, need, depth, stages, {index})
     at, result = [0, 0], []
     for (buffer, size, _), count in zip(wanted, counts):
         bases = [at[buffer] + k * size for k in range(count)]

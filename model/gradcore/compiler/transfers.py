@@ -11,7 +11,8 @@ from gradcore.numerics.fixed_point import COEF_MAX, MODES
 from gradcore.numerics.random_numbers import random_tag
 
 
-def _contiguous(setting: Setting, base_sel, addr, words, word_bytes) -> tuple:
+def contiguous(setting: Setting, base_sel, addr, words, word_bytes) -> tuple:
+    """DRAM fields of one run of words, and its range."""
     beats = ceil_div(words * word_bytes, setting.config.mem_bytes)
     fields = dict(base_sel=base_sel, addr=addr, run_beats=beats, n1=1, n2=1, n_words=words)
     return fields, (f"dram{base_sel}", addr, addr + beats * setting.config.mem_bytes)
@@ -19,7 +20,7 @@ def _contiguous(setting: Setting, base_sel, addr, words, word_bytes) -> tuple:
 
 def _group(setting: Setting, tensor: MapTensor, group: int) -> tuple:
     layout = tensor.layout
-    return _contiguous(
+    return contiguous(
         setting,
         tensor.base_sel,
         tensor.addr + group * layout.group_bytes,
@@ -61,7 +62,7 @@ def load(setting: Setting, layer: str, tensor: MapTensor, group: int, place: Pla
         n_b=1,
         n_y=layout.rows,
         n_x=layout.columns,
-        n_c=layout.channels,
+        n_c=layout.pitch,
         base=place.base,
         **strides,
     )
@@ -91,7 +92,7 @@ def load_gate(setting: Setting, layer: str, tensor: MapTensor, group: int, first
         n_b=1,
         n_y=layout.rows,
         n_x=layout.columns,
-        n_c=layout.channels,
+        n_c=layout.pitch,
         gate_base=base,
         stride_b=tile.stride_b,
         stride_y=tile.stride_y,
@@ -124,11 +125,11 @@ def store(setting: Setting, layer: str, tensor: MapTensor, group: int, place: Pl
         n_b=1,
         n_y=layout.rows,
         n_x=layout.columns,
-        n_c=layout.channels,
+        n_c=layout.pitch,
         base=place.base,
         stride_b=layout.group_vectors,
-        stride_y=layout.columns * layout.channels,
-        stride_x=layout.channels,
+        stride_y=layout.columns * layout.pitch,
+        stride_x=layout.pitch,
         urgent=urgent,
         height=layout.height,
         width=layout.width,
@@ -145,110 +146,103 @@ def store(setting: Setting, layer: str, tensor: MapTensor, group: int, place: Pl
     )
 
 
+def load_rows(setting: Setting, index: int, what: str, offset: int, outer: int, inner: int, base: int, runs=None) -> Op:
+    """LOADW of outer x inner rows, from `offset` bytes behind a layer's first weight: contiguous, or in `runs` =
+    (number, bytes from one to the next)."""
+    p, tensor = setting.network.parameters[index], setting.memory.weight[index]
+    fields, dram = contiguous(setting, FIXED, tensor.addr + offset, outer * inner, setting.config.row_bytes)
+    if runs:
+        fields |= dict(n1=runs[0], stride1=runs[1], run_beats=fields["run_beats"] // runs[0])
+        dram = dram[0], dram[1], dram[1] + (runs[0] - 1) * runs[1] + fields["run_beats"] * setting.config.mem_bytes
+    beats = fields["run_beats"] * fields["n1"]
+    instr = make(Opcode.LOADW, p.name, **fields, n_outer=outer, n_inner=inner, base=base)
+    return Op(instr, p.name, what, max(beats, outer * inner), beats, [dram], [("wgt", base, base + outer * inner)])
+
+
 def load_weights(setting: Setting, index: int, rows: Rows) -> list:
     """LOADW of weights and of the bias."""
-    p, tensor = setting.network.parameters[index], setting.memory.weight[index]
-    layout, ops = tensor.layout, []
-    _, inputs, *kernel = p.weight_shape
-    parts = [("weights", 0, layout.groups * kernel[0] * kernel[1], inputs, rows.base)]
+    p, layout = setting.network.parameters[index], setting.memory.weight[index].layout
+    inputs = p.weight_shape[1]
+    ops = [load_rows(setting, index, "weights", 0, layout.rows // inputs, inputs, rows.base)]
     if p.bias:
-        parts.append(("bias", layout.bias_offset, layout.groups, 1, rows.bias_base))
-    for what, offset, outer, inner, base in parts:
-        fields, dram = _contiguous(setting, FIXED, tensor.addr + offset, outer * inner, setting.config.row_bytes)
-        instr = make(Opcode.LOADW, p.name, **fields, n_outer=outer, n_inner=inner, base=base)
-        ops.append(
-            Op(
-                instr,
-                p.name,
-                what,
-                max(fields["run_beats"], outer * inner),
-                fields["run_beats"],
-                [dram],
-                [("wgt", base, base + outer * inner)],
-            )
-        )
+        ops.append(load_rows(setting, index, "bias", layout.bias_offset, layout.groups, 1, rows.bias_base))
     return ops
 
 
 def kernel_rows(setting: Setting, index: int, last_apart: bool) -> list:
     """Rows of the kernel as (first, count) that WU and UPDATE take at once: all, or the last one by itself where
     that can be done."""
-    layout, rows = setting.memory.weight[index].layout, setting.layers[index].weight_shape[2]
-    row = layout.inner // rows
-    apart = (
-        last_apart
-        and rows > 1
-        and layout.groups == 1
-        and row * setting.config.row_bytes % setting.config.mem_bytes == 0
-    )
+    config, layout, rows = setting.config, setting.memory.weight[index].layout, setting.layers[index].weight_shape[2]
+    whole_beats = layout.inner // rows * config.row_bytes % config.mem_bytes == 0
+    apart = last_apart and rows > 1 and layout.groups == 1 and whole_beats
     return [(0, rows - 1), (rows - 1, 1)] if apart else [(0, rows)]
 
 
 def update(setting: Setting, index: int, grads: Rows, held: Rows | None, taps: tuple) -> list:
     """UPDATE of the weights of some rows of the kernel, with the first one of the bias; `held`: their rows in the
     weight buffer, from where they are read."""
-    p, tensor, previous = setting.layers[index], setting.memory.weight[index], setting.memory.momentum[index]
-    layout, ops, momentum = tensor.layout, [], setting.network.optimiser == "momentum"
+    p, layout = setting.layers[index], setting.memory.weight[index].layout
     inputs = setting.network.parameters[index].weight_shape[1]
     first, inner = (n * layout.inner // p.weight_shape[2] for n in taps)
-    parts = [
-        (
-            "weights",
-            first * setting.config.row_bytes,
-            inner,
-            grads.base + first,
-            first,
-            p.weight_update,
-            held and dict(wgt_base=held.base + first, wgt_inner=inputs),
-        )
-    ]
+    source = held and dict(wgt_base=held.base + first, wgt_inner=inputs)
+    ops = [update_rows(setting, index, (0, layout.groups), (first, inner), grads.base + first, source)]
     if p.bias and not first:
-        parts.append(
-            (
-                "bias",
-                layout.bias_offset,
-                1,
-                grads.bias_base,
-                layout.inner,
-                p.bias_update,
-                held and dict(wgt_base=held.bias_base, wgt_inner=1),
-            )
-        )
-    for what, offset, inner, base, key, numbers, source in parts:
-        words = layout.groups * inner
-        fields, dram = _contiguous(setting, FIXED, tensor.addr + offset, words, setting.config.row_bytes)
-        _, dram_momentum = _contiguous(setting, FIXED, previous.addr + offset, words, setting.config.row_bytes)
-        drams = [dram, dram_momentum] if momentum else [dram]
-        if not (0 <= numbers.lr_m <= COEF_MAX and 0 <= numbers.beta_m <= COEF_MAX):
-            raise CompileError(
-                p.name, "learning rate or momentum coefficient", max(numbers.lr_m, numbers.beta_m), COEF_MAX
-            )
-        instr = make(
-            Opcode.UPDATE,
-            p.name,
-            momentum=momentum,
-            rounding=MODES[setting.network.mode("param")],
-            base_sel=FIXED,
-            addr=fields["addr"],
-            run_beats=fields["run_beats"],
-            momentum_addr=dram_momentum[1] if momentum else 0,
-            n_outer=layout.groups,
-            n_inner=inner,
-            base=base,
-            shift_g=numbers.shift_g,
-            shift_v=numbers.shift_v,
-            shift_w=numbers.shift_w,
-            lr_m=numbers.lr_m,
-            beta_m=numbers.beta_m if momentum else 0,
-            rnd_tag=random_tag(index, "param"),
-            key=key,
-            n_words=words,
-            resident=bool(source),
-            **(source or {}),
-        )
-        reads, writes = [*drams, ("grad", base, base + words)], drams
-        if source:
-            reads[0] = ("wgt", source["wgt_base"], source["wgt_base"] + words)
-        beats = (2 * len(drams) - bool(source)) * fields["run_beats"]
-        ops.append(Op(instr, p.name, what, max(words, beats), beats, reads, writes))
+        source = held and dict(wgt_base=held.bias_base, wgt_inner=1)
+        ops.append(update_bias(setting, index, (0, layout.groups), grads.bias_base, source))
     return ops
+
+
+def update_rows(setting: Setting, index: int, groups: tuple, rows: tuple, base: int, source=None) -> Op:
+    """UPDATE of the rows (first, number) of output groups (first, number). Their gradients begin at row `base`."""
+    p, layout = setting.layers[index], setting.memory.weight[index].layout
+    offset = (groups[0] * layout.inner + rows[0]) * setting.config.row_bytes
+    place = dict(outer=groups[1], inner=rows[1], base=base, key=rows[0], map0=groups[0] * setting.config.cols)
+    return _update(setting, index, "weights", offset, p.weight_update, place, source)
+
+
+def update_bias(setting: Setting, index: int, groups: tuple, base: int, source=None) -> Op:
+    """UPDATE of the bias of output groups (first, number)."""
+    p, layout = setting.layers[index], setting.memory.weight[index].layout
+    offset = layout.bias_offset + groups[0] * setting.config.row_bytes
+    place = dict(outer=groups[1], inner=1, base=base, key=layout.inner, map0=groups[0] * setting.config.cols)
+    return _update(setting, index, "bias", offset, p.bias_update, place, source)
+
+
+def _update(setting: Setting, index: int, what: str, offset: int, numbers, place: dict, source) -> Op:
+    p, config = setting.layers[index], setting.config
+    tensor, previous = setting.memory.weight[index], setting.memory.momentum[index]
+    momentum, words = setting.network.optimiser == "momentum", place["outer"] * place["inner"]
+    fields, dram = contiguous(setting, FIXED, tensor.addr + offset, words, config.row_bytes)
+    _, dram_momentum = contiguous(setting, FIXED, previous.addr + offset, words, config.row_bytes)
+    drams = [dram, dram_momentum] if momentum else [dram]
+    if not (0 <= numbers.lr_m <= COEF_MAX and 0 <= numbers.beta_m <= COEF_MAX):
+        raise CompileError(p.name, "learning rate or momentum coefficient", max(numbers.lr_m, numbers.beta_m), COEF_MAX)
+    instr = make(
+        Opcode.UPDATE,
+        p.name,
+        momentum=momentum,
+        rounding=MODES[setting.network.mode("param")],
+        base_sel=FIXED,
+        addr=fields["addr"],
+        run_beats=fields["run_beats"],
+        momentum_addr=dram_momentum[1] if momentum else 0,
+        n_outer=place["outer"],
+        n_inner=place["inner"],
+        base=place["base"],
+        shift_g=numbers.shift_g,
+        shift_v=numbers.shift_v,
+        shift_w=numbers.shift_w,
+        lr_m=numbers.lr_m,
+        beta_m=numbers.beta_m if momentum else 0,
+        rnd_tag=random_tag(index, "param"),
+        key=place["key"],
+        map0=place["map0"],
+        n_words=words,
+        resident=bool(source),
+        **(source or {}),
+    )
+    reads, writes = [*drams, ("grad", place["base"], place["base"] + words)], drams
+    if source:
+        reads[0] = ("wgt", source["wgt_base"], source["wgt_base"] + words)
+    beats = (2 * len(drams) - bool(source)) * fields["run_beats"]
+    return Op(instr, p.name, what, max(words, beats), beats, reads, writes)

@@ -171,7 +171,7 @@ class Compute:
         lane, grid, py = np.arange(self.config.lanes), self.config.grid, 1 << self.instr["fold"]
         n = lane_images(grid, self.instr["fold"], self.instr["n_base"] // (grid // py) ** 2)
         y, x = self.y0[:, None, None] + lane // grid % py, self.x0[:, None, None] + lane % grid % py
-        return y, x, n, self.channels[:, None]
+        return y, x, n, self.instr["map0"] + self.channels[:, None]
 
     def targets(self):
         """[(banks, index, mask)] of the vectors that the results go to: destination and gate; none of sums that stay in
