@@ -15,6 +15,7 @@ class Body:
     """Operations of one program.
 
     weight_rows, grad_rows: `Rows` by layer. resident: slots by tensor where all stays in the buffers, else empty.
+    notes: how layers in strips are computed.
     held: layers whose weights are in the weight buffer. newest: slots of the last layer's input and output.
     """
 
@@ -27,6 +28,7 @@ class Body:
     held: list = field(default_factory=list)
     newest: list = field(default_factory=list)
     phases: int = 0
+    notes: list = field(default_factory=list)
 
     @property
     def weights_stay(self) -> bool:
@@ -38,6 +40,10 @@ class Body:
         found = place_tiles(self.setting, index, wanted, stages, self.phases % 2 == 0)
         self.phases += 1
         return found
+
+    def note(self, index: int, step: str, text: str):
+        """Says in the listing how a step of a layer is computed."""
+        self.notes.append(f"{self.setting.layers[index].name} {step}: {text}")
 
     def forget(self):
         """A layer in strips has used all buffers."""

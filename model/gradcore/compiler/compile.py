@@ -31,7 +31,9 @@ def check_reductions(network, config: EngineConfig):
     for p in network.parameters:
         taps = p.weight_shape[2] * p.weight_shape[3]
         forward = (p.in_shape[0] * taps << 2 * width - 2) + p.bias * (1 << width - 1 + p.bias_exp)
-        backward = (p.weight_shape[0] * taps << 2 * width - 2) * (p.index > 0)
+        # No pixel meets more taps than the sums have rows and columns.
+        reached = min(p.weight_shape[2], p.conv_shape[1]) * min(p.weight_shape[3], p.conv_shape[2])
+        backward = (p.weight_shape[0] * reached << 2 * width - 2) * (p.index > 0)
         if max(forward, backward) > room:
             raise CompileError(
                 p.name, "bits of its largest sum", max(forward, backward).bit_length() + 1, config.acc_width

@@ -26,12 +26,13 @@ INDEX_LIMIT = 1 << 24  # instruction indices of the ERROR register
 @dataclass(frozen=True)
 class CompiledProgram:
     """Instructions of one run of the engine; ops[k] tells what instruction k does (END has none), needs[k]
-    what it waits for."""
+    what it waits for, notes how layers in strips are computed."""
 
     name: str
     ops: tuple
     tokens: int
     needs: tuple
+    notes: tuple
 
     @cached_property
     def instructions(self) -> tuple:
@@ -149,11 +150,11 @@ class CompiledNetwork:
 
 def compile_program(name: str, setting: Setting) -> CompiledProgram:
     """Program `name` (train or infer). Raises CompileError where it does not fit the engine."""
-    ops = operations(setting, name == "train")
+    ops, notes = operations(setting, name == "train")
     needs = dependencies(ops)
     tokens = add_tokens(ops, needs)
     if len(ops) >= INDEX_LIMIT:
         raise CompileError(None, "instructions of the program", len(ops), INDEX_LIMIT)
     for index, op in enumerate(ops):
         op.instr["tag"] = index & 0x7FF
-    return CompiledProgram(name, tuple(ops), tokens, tuple(needs))
+    return CompiledProgram(name, tuple(ops), tokens, tuple(needs), tuple(notes))

@@ -46,6 +46,7 @@ def write(compiled) -> str:
         lines += [
             "",
             f"program {program.name}: {len(program.ops) + 1} instructions, {program.tokens} tokens",
+            *(f"  {note}" for note in program.notes),
             "  index     start  cycles  instruction",
         ]
         lines += [_line(index, op, start) for index, (op, (start, _)) in enumerate(zip(program.ops, program.timeline))]

@@ -2,6 +2,7 @@
 """COMPUTE of the three passes: one operation for each window of blocks."""
 
 from collections import defaultdict
+from dataclasses import dataclass
 from itertools import product
 
 from gradcore.compiler.folds import delta_shape
@@ -14,6 +15,30 @@ from gradcore.isa.instruction import BP, FP, WU, Opcode
 from gradcore.numerics.fixed_point import MODES
 from gradcore.numerics.random_numbers import random_tag
 from gradcore.ops.loss import LOSSES
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a reduction: rows and columns of the kernel (first, number), channels (first, end) of what is summed,
+    whether it begins or ends the reduction. Its rows of weights lie by tap, then channel (BP: output group, map)."""
+
+    rows: tuple
+    columns: tuple
+    channels: tuple
+    first: bool
+    last: bool
+
+    @property
+    def taps(self) -> int:
+        return self.rows[1] * self.columns[1]
+
+    def fields(self, width: int, cols: int) -> dict:
+        """Strides of the weights: in FP (`cols` negative) those of a tap's channels, in BP of its output groups of
+        `width` maps."""
+        count = self.channels[1] - self.channels[0]
+        tap, group = (count, width) if cols < 0 else (ceil_div(count, cols) * width, width)
+        return dict(n_c=count, wgt_stride_ky=self.columns[1] * tap, wgt_stride_kx=tap, wgt_stride_cg=group)
+
 
 TURN_ROUND = 2  # cycles from a COMPUTE to the next
 
@@ -80,13 +105,15 @@ def forward(setting: Setting, index: int, image: int, source: Place, dest: Place
     the network has it: unfolding saves steps in WU only.
 
     `more`: gate, the Place that gates are written to; targets, the Place of the loss's targets; area, the blocks to
-    compute; maps (first, end), the output maps, to which `dest`, `rows` and gates then belong.
+    compute; maps (first, end), the output maps, to which `dest`, `rows` and gates then belong; part, the Part of the
+    reduction, to which `source` and `rows` then belong.
     """
     p, fold, cols = setting.network.parameters[index], setting.folds(index).fp, setting.config.cols
     gate, targets = more.get("gate"), more.get("targets")
     layout, (outputs, inputs, *kernel) = setting.memory.weight[index].layout, p.weight_shape
     area, maps = more.get("area") or whole_map(fold, p.conv_shape), more.get("maps", (0, outputs))
-    split = _split(setting, index, image, rows)
+    part = more.get("part")
+    split = not part and _split(setting, index, image, rows)
     common = dict(
         mode=FP,
         row_buf=source.buffer,
@@ -131,6 +158,11 @@ def forward(setting: Setting, index: int, image: int, source: Place, dest: Place
         return common | fields | moved(setting, common, operands, by0, bx0, bool(p.pool))
 
     axes = []
+    if part:
+        common |= part.fields(cols, -1)
+        return [
+            _part(setting, p, window, common, area, part, rows, (source, dest, writes, late), f"FP images {image}..")
+        ]
     for (first, end), *sizes in zip(area, p.conv_shape[1:], p.in_shape[1:], kernel, p.pad):
         runs = within(forward_runs(fold, *sizes, bool(p.pool)), first, end)
         axes.append([whole((first, end - first), (0, sizes[2])), runs])
@@ -143,7 +175,8 @@ def backward(setting: Setting, index: int, image: int, source: Place, dest: Plac
     reach.
 
     `more`: gate, the Place of the gates that scale it; area, the blocks to compute; maps (first, end), the input maps,
-    to which `dest`, `rows` and the gates then belong.
+    to which `dest`, `rows` and the gates then belong; part, the Part of the reduction, to which `source` and `rows`
+    then belong.
     """
     p, fold, cols = setting.layers[index], setting.folds(index).bp, setting.config.cols
     outputs, inputs, *kernel = p.weight_shape
@@ -180,6 +213,22 @@ def backward(setting: Setting, index: int, image: int, source: Place, dest: Plac
         fields |= dict(wgt_base=rows.base + (ky0 * kernel[1] + kx0) * width)
         return common | fields | moved(setting, common, operands, by0, bx0)
 
+    part = more.get("part")
+    if part:
+        common |= part.fields(width, cols)
+        return [
+            _part(
+                setting,
+                p,
+                window,
+                common,
+                area,
+                part,
+                rows,
+                (source, dest, [*dest.ranges], late),
+                f"BP images {image}..",
+            )
+        ]
     axes = [
         [within(tap_windows(1 << fold, *sizes), *blocks)]
         for blocks, *sizes in zip(area, p.in_shape[1:], delta_shape(p)[1:], kernel, p.pad)
@@ -286,6 +335,19 @@ def _windows(setting: Setting, p, axes: list, window, text: str, reads: list, wr
     options = [list(product(*option)) for option in product(*axes)]
     chosen = (window(*pair) for pair in _cheapest(setting, options, window))
     return [_compute(setting, p, fields, text + _at(fields), reads, writes, late) for fields in chosen]
+
+
+def _part(
+    setting: Setting, p, window, common: dict, area: tuple, part: Part, rows: Rows, access: tuple, text: str
+) -> Op:
+    """One part of a reduction of one block."""
+    source, dest, writes, late = access
+    runs = ((area[0][0], 1, *part.rows), (area[1][0], 1, *part.columns))
+    fields = window(*runs) | dict(wgt_base=rows.base, keep_in=not part.first, keep_out=not part.last)
+    fields["bias"] = common.get("bias", 0) and part.last
+    written = (writes, late) if part.last else ([], [])
+    reads = [*source.ranges, ("wgt", rows.base, rows.end)]
+    return _compute(setting, p, fields, text + _at(fields), reads, *written)
 
 
 def _at(fields: dict) -> str:

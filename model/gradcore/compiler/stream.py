@@ -76,6 +76,16 @@ class Source:
             )
         return found
 
+    def fits_block(self, shape: tuple, block: int, maps: int) -> bool:
+        """Is there room for what one block of a map of `shape` pixels needs, of all maps?"""
+        pixels = [[(at, min(at + block, size)) for at in range(0, size, block)] for size in shape]
+        shares = self.shares((0, maps))
+        wide = [
+            max(end - first for first, end in (axis.span(*ends) for ends in one))
+            for axis, one in zip(self.axes, pixels)
+        ]
+        return all(wide[0] * wide[1] * share.vectors <= share.depth for share in shares)
+
     def place(self, area: tuple, image: int, maps: tuple) -> Place:
         """Place of the image group with `image` for an area in pixels; loads what is missing."""
         setting, layout = self.body.setting, self.tensor.layout

@@ -2,12 +2,14 @@
 """The forward pass of a layer in strips."""
 
 from gradcore.compiler.body import Body
+from gradcore.compiler.limits import CompileError
 from gradcore.compiler.operation import Rows
 from gradcore.compiler.products import forward, splits
+from gradcore.compiler.reduction import forward_parts
 from gradcore.compiler.rings import Region, Ring
 from gradcore.compiler.stream import Result, Source, gate_region, plain_axes
 from gradcore.compiler.strips import Axis, choose_strips
-from gradcore.compiler.tiles import output_tiles, refuse
+from gradcore.compiler.tiles import output_tiles
 from gradcore.compiler.transfers import load_rows
 from gradcore.isa.instruction import GATE_BUFFER
 
@@ -46,8 +48,15 @@ def forward_strips(body: Body, index: int):
         return choose_strips(setting, index, p.conv_shape[1:], block, 1 + bool(p.pool), shares)
 
     weights = _Weights(body, index)
-    tiles, by_weights = weights.tiles(lambda tiles: strips(whole if len(tiles) > 1 else tiles[0]), taken)
-    plan = strips(tiles[0] if by_weights else whole)
+    try:
+        tiles, by_weights = weights.tiles(lambda tiles: strips(whole if len(tiles) > 1 else tiles[0]), taken)
+        plan = strips(tiles[0] if by_weights else whole)
+    except CompileError:
+        body.note(index, "FP", "block by block in parts")
+        forward_parts(body, index, source, results)
+        return
+    order = "each through all images" if by_weights else "all for each strip"
+    body.note(index, "FP", f"{plan}, {len(tiles)} tiles of output maps, {order}")
     images = setting.group_images(index)
     largest = max(images, *(one.tensor.layout.group_images for one in (source, *results.values())))
     for outer in [[tile] for tile in tiles] if by_weights else [tiles]:
@@ -75,12 +84,12 @@ class _Weights:
 
     def tiles(self, strips, taken) -> tuple:
         """(tiles, whether each is taken through all images before the next). The alternative loads all tiles for each
-        strip, which reads the input once."""
+        strip, which reads the input once. Raises CompileError where not even one group fits."""
         setting, index = self.body.setting, self.index
         layout = setting.memory.weight[index].layout
         tiles = output_tiles(setting, index, self.region.end)
         if not tiles:
-            refuse(setting, index, "weight rows", layout.inner + 1, self.region.end)
+            raise CompileError(setting.layers[index].name, "weight rows", layout.inner + 1, self.region.end)
         if len(tiles) == 1:
             return tiles, True
         again = len(tiles) * taken.layout.size

@@ -60,6 +60,9 @@ class Strips:
     rows: int
     columns: int
 
+    def __str__(self) -> str:
+        return f"strips of {self.rows} x {self.columns} blocks of {self.block} x {self.block} pixels"
+
     def areas(self) -> list:
         """((first, end) of rows, (first, end) of columns) in blocks, from left to right, each downwards."""
         high, wide = (ceil_div(size, self.block) for size in self.shape)

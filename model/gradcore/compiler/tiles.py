@@ -3,7 +3,6 @@
 
 from math import gcd
 
-from gradcore.compiler.limits import CompileError
 from gradcore.compiler.setting import Setting
 from gradcore.isa.fold import ceil_div
 
@@ -46,8 +45,3 @@ def _cut(maps: int, groups: int, most: int, step: int, cols: int) -> list:
     tiles = ceil_div(groups, most)
     size = ceil_div(ceil_div(groups, tiles), step) * step
     return [(first * cols, min((first + size) * cols, maps)) for first in range(0, groups, size)]
-
-
-def refuse(setting: Setting, index: int, what: str, need: int, depth: int):
-    """Raises the error of a layer whose smallest tile does not fit."""
-    raise CompileError(setting.layers[index].name, f"{what} of one group of {setting.config.cols} maps", need, depth)

@@ -300,7 +300,8 @@ class Network:
         room = (1 << (ACC_W - 1)) - 1
         for what, terms, extra in (
             ("forward", shape[0] * kernel[0] * kernel[1], (1 << (width - 1 + bias_exp)) * layer.bias),
-            ("backward", (fe is not None) * layer.maps * kernel[0] * kernel[1], 0),
+            # No pixel meets more taps than the sums have rows and columns.
+            ("backward", (fe is not None) * layer.maps * min(kernel[0], rows) * min(kernel[1], columns), 0),
         ):
             most = (room - extra) >> (2 * width - 2)
             if terms > most:
