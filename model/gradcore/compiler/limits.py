@@ -13,6 +13,21 @@ QUANTITIES = {
 }
 
 
+# What is refused, and why. doc/architecture.md shows this table.
+REFUSED = (
+    ("data width, accumulator width, minibatch", "the engine or the network has another"),
+    (
+        "what a strip reads or gives, of one block",
+        "an operand buffer holds less than WU needs of all input maps of a block",
+    ),
+    ("gate vectors of a strip", "the gate buffer holds less than one block's gates of one tile"),
+    ("weight rows or vectors of a tap of one column group", "less than COLS channels of a tap fit"),
+    ("gradient rows of one row of the kernel", "WU does not cut a row of the kernel"),
+    ("bytes of weights behind a beat", "a tile of weights must begin at a beat: maps x COLS words are no whole beats"),
+    ("numbers of an instruction", "layers, minibatches, padding beyond what an instruction says"),
+)
+
+
 class CompileError(ValueError):
     """A network that does not fit an engine. Attributes: layer (name or None), quantity, need, limit; for the
     search: stages whose folds may be coarser, layers that may be computed in strips."""

@@ -2,11 +2,14 @@
 """What the compiler promises beside right results: tokens that are needed, refusals that name the cause, folds, cycles,
 listing."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from gradcore.compiler.compile import CompileError, compile_network
 from gradcore.compiler.folds import choose_folds
+from gradcore.compiler.limits import REFUSED
 from gradcore.compiler.operation import compute_cycles
 from gradcore.isa import instruction as isa
 from gradcore.isa.config import EngineConfig
@@ -144,6 +147,12 @@ def test_refusals_name_what_is_too_large():
     with pytest.raises(CompileError, match=r"layer '\w+': vectors .* is \d+, limit 64") as caught:
         compile_network(WIDE, small)
     assert caught.value.limit == 64 and caught.value.need > 64 and caught.value.layer
+
+
+def test_the_document_shows_what_is_refused():
+    text = (Path(__file__).parents[3] / "doc" / "architecture.md").read_text()
+    for row in REFUSED:
+        assert "| {} | {} |".format(*row) in text
 
 
 def test_refuses_other_widths_and_minibatches():
