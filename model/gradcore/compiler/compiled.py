@@ -11,7 +11,7 @@ from gradcore.compiler.estimate import Bandwidth, timeline
 from gradcore.compiler.limits import CompileError
 from gradcore.compiler.memory_map import MemoryMap
 from gradcore.compiler.operation import Op
-from gradcore.compiler.order import operations
+from gradcore.compiler.order import in_order_of_start, operations
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.tokens import add_tokens, dependencies
 from gradcore.compiler.unfold import unfold_images
@@ -148,13 +148,15 @@ class CompiledNetwork:
         return self.memory.target.layout.pack(bits[:, :, None, None])
 
 
-def compile_program(name: str, setting: Setting) -> CompiledProgram:
-    """Program `name` (train or infer). Raises CompileError where it does not fit the engine."""
+def compile_program(name: str, setting: Setting, most: int = INDEX_LIMIT) -> CompiledProgram:
+    """Program `name` (train or infer). Raises CompileError where it does not fit the engine or has more than `most`
+    instructions."""
     ops, notes = operations(setting, name == "train")
+    if len(ops) >= most:
+        raise CompileError(None, "instructions of the program", len(ops), most)
+    ops = in_order_of_start(ops)
     needs = dependencies(ops)
     tokens = add_tokens(ops, needs)
-    if len(ops) >= INDEX_LIMIT:
-        raise CompileError(None, "instructions of the program", len(ops), INDEX_LIMIT)
     for index, op in enumerate(ops):
         op.instr["tag"] = index & 0x7FF
     return CompiledProgram(name, tuple(ops), tokens, tuple(needs), tuple(notes))

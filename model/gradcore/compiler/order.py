@@ -18,8 +18,8 @@ from gradcore.compiler.stream_forward import forward_strips
 
 
 def operations(setting: Setting, train: bool) -> tuple:
-    """(operations, notes for the listing) of one program. `train`: the whole iteration, else the forward pass alone.
-    Raises CompileError."""
+    """(operations in an order of their own, notes for the listing) of one program. `train`: the whole iteration, else
+    the forward pass alone. Raises CompileError."""
     config = setting.config
     body = Body(
         setting,
@@ -44,7 +44,7 @@ def operations(setting: Setting, train: bool) -> tuple:
                 body.forget()
             else:
                 backward_chain(body, chain, beside if chain is chains[-1] else [], start)
-    return in_order_of_start(body.ops), body.notes
+    return body.ops, body.notes
 
 
 def in_order_of_start(ops: list) -> list:

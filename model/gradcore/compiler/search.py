@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from gradcore.compiler.choices import Choices
-from gradcore.compiler.compiled import CompiledNetwork, compile_program
+from gradcore.compiler.compiled import INDEX_LIMIT, CompiledNetwork, compile_program
 from gradcore.compiler.limits import CompileError
 from gradcore.compiler.memory_map import memory_map
 from gradcore.compiler.setting import Setting
@@ -35,7 +35,9 @@ def _fastest(task: tuple, choices: Choices) -> CompiledNetwork:
     best = _fitting(task, choices, _coarser, _in_strips)
     if best.setting.choices != choices:
         with suppress(CompileError):
-            best = min(best, _fitting(task, choices, _in_strips, _coarser), key=_cycles)
+            # Many more instructions mean small pieces: not worth the estimate.
+            most = 4 * len(best.train.ops)
+            best = min(best, _fitting(task, choices, _in_strips, _coarser, most=most), key=_cycles)
     pooled = [index for index, p in enumerate(best.setting.layers) if p.pool]
     for index in (index for index in pooled if index not in best.setting.choices.strips):
         while (fold := best.memory.folds[index].out) < best.memory.folds[index].fp:
@@ -66,12 +68,12 @@ def _try(best: CompiledNetwork, **changed) -> CompiledNetwork:
     return replace(best, setting=setting, train=train) if train.cycles < best.train.cycles else best
 
 
-def _fitting(task: tuple, choices: Choices, *remedies) -> CompiledNetwork:
+def _fitting(task: tuple, choices: Choices, *remedies, most: int = INDEX_LIMIT) -> CompiledNetwork:
     """The network with `choices`, or with the first that fits of those that the remedies, in this order, make of them.
     Raises CompileError where none helps."""
     while True:
         try:
-            return _compile(task, choices)
+            return _compile(task, choices, most)
         except _Refused as refused:
             other = next(filter(None, (remedy(refused, choices) for remedy in remedies)), None)
             if not other:
@@ -86,7 +88,7 @@ class _Refused(Exception):
         self.error, self.memory, self.layers = error, memory, layers
 
 
-def _compile(task: tuple, choices: Choices) -> CompiledNetwork:
+def _compile(task: tuple, choices: Choices, most: int = INDEX_LIMIT) -> CompiledNetwork:
     network, config, images, keep = task
     layers = network.parameters
     if choices.unfolded:
@@ -95,7 +97,7 @@ def _compile(task: tuple, choices: Choices) -> CompiledNetwork:
     try:
         memory = memory_map(network, layers, config, images, choices)
         setting = Setting(network, layers, config, images, memory, choices, keep)
-        return CompiledNetwork(setting, compile_program("train", setting), compile_program("infer", setting))
+        return CompiledNetwork(setting, compile_program("train", setting, most), compile_program("infer", setting))
     except CompileError as error:
         raise _Refused(error, memory, layers) from None
 

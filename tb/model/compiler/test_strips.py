@@ -71,7 +71,7 @@ def test_random_networks_in_strips(seed, monkeypatch):
     """Every layer in strips, whether it would fit or not."""
     compile_one = search._compile
 
-    def in_strips(task, choices):
+    def in_strips(task, choices, *limit):
         return compile_one(task, choices.but(strips=frozenset(range(len(task[0].parameters)))))
 
     monkeypatch.setattr(search, "_compile", in_strips)
