@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from gradcore.compiler.limits import QUANTITIES, CompileError
 from gradcore.compiler.memory_map import Tile
+from gradcore.isa.fold import ceil_div
 from gradcore.isa.instruction import ENGINE, FIELDS, FP, GATE_BUFFER, WU, Instruction, instruction
 
 
@@ -54,6 +55,29 @@ class Rows:
     base: int
     bias_base: int
     end: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a reduction: rows and columns of the kernel (first, number), channels (first, end) of what is summed,
+    whether it begins or ends the reduction. Its rows of weights lie by tap, then channel (BP: output group, map)."""
+
+    rows: tuple
+    columns: tuple
+    channels: tuple
+    first: bool
+    last: bool
+
+    @property
+    def taps(self) -> int:
+        return self.rows[1] * self.columns[1]
+
+    def fields(self, width: int, cols: int) -> dict:
+        """Strides of the weights: in FP (`cols` negative) those of a tap's channels, in BP of its output groups of
+        `width` maps."""
+        count = self.channels[1] - self.channels[0]
+        tap, group = (count, width) if cols < 0 else (ceil_div(count, cols) * width, width)
+        return dict(n_c=count, wgt_stride_ky=self.columns[1] * tap, wgt_stride_kx=tap, wgt_stride_cg=group)
 
 
 def make(opcode, layer: str, **fields) -> Instruction:

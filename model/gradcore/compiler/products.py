@@ -2,12 +2,11 @@
 """COMPUTE of the three passes: one operation for each window of blocks."""
 
 from collections import defaultdict
-from dataclasses import dataclass
 from itertools import product
 
 from gradcore.compiler.folds import delta_shape
 from gradcore.compiler.limits import CompileError
-from gradcore.compiler.operation import Op, Place, Rows, compute_cycles, make
+from gradcore.compiler.operation import Op, Part, Place, Rows, compute_cycles, make
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.windows import forward_runs, gradient_runs, only_taps, whole, within
 from gradcore.isa.fold import ceil_div, image_place, tap_windows
@@ -15,30 +14,6 @@ from gradcore.isa.instruction import BP, FP, WU, Opcode
 from gradcore.numerics.fixed_point import MODES
 from gradcore.numerics.random_numbers import random_tag
 from gradcore.ops.loss import LOSSES
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of a reduction: rows and columns of the kernel (first, number), channels (first, end) of what is summed,
-    whether it begins or ends the reduction. Its rows of weights lie by tap, then channel (BP: output group, map)."""
-
-    rows: tuple
-    columns: tuple
-    channels: tuple
-    first: bool
-    last: bool
-
-    @property
-    def taps(self) -> int:
-        return self.rows[1] * self.columns[1]
-
-    def fields(self, width: int, cols: int) -> dict:
-        """Strides of the weights: in FP (`cols` negative) those of a tap's channels, in BP of its output groups of
-        `width` maps."""
-        count = self.channels[1] - self.channels[0]
-        tap, group = (count, width) if cols < 0 else (ceil_div(count, cols) * width, width)
-        return dict(n_c=count, wgt_stride_ky=self.columns[1] * tap, wgt_stride_kx=tap, wgt_stride_cg=group)
-
 
 TURN_ROUND = 2  # cycles from a COMPUTE to the next
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from gradcore.compiler.body import Body
 from gradcore.compiler.folds import delta_shape
 from gradcore.compiler.limits import CompileError
-from gradcore.compiler.operation import Rows
-from gradcore.compiler.products import Part, backward, forward
+from gradcore.compiler.operation import Part, Rows
+from gradcore.compiler.products import backward, forward
 from gradcore.compiler.rings import Region
 from gradcore.compiler.strips import Axis, Strips
 from gradcore.compiler.transfers import load_rows
