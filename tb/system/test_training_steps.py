@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gradcore.compiler import compile as compiler
+from gradcore.compiler import search as compiler
 from gradcore.isa.config import EngineConfig
 from gradcore.network.description import Network
 from gradcore.ops.convolution import Conv, Dense

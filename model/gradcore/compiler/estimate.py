@@ -43,9 +43,9 @@ class _Engine:
         return self.ops[self.at] if self.at < len(self.ops) else None
 
 
-def timeline(ops: list, memory: Bandwidth = Bandwidth()) -> list:
-    """(start, end) of every operation in expected cycles."""
-    needs, order = dependencies(ops), {id(op): k for k, op in enumerate(ops)}
+def timeline(ops: list, memory: Bandwidth = Bandwidth(), needs: list | None = None) -> list:
+    """(start, end) of every operation in expected cycles. `needs`: their `dependencies`, if known."""
+    needs, order = needs or dependencies(ops), {id(op): k for k, op in enumerate(ops)}
     engines = [_Engine([op for op in ops if op.engine == number]) for number in range(5)]
     spans, signals, now = [None] * len(ops), {}, float(FETCH_LATENCY + memory.latency)
     while any(engine.op for engine in engines):

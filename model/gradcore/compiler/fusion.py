@@ -2,7 +2,7 @@
 """What the engine does in one instruction: a convolution, the ReLU and the maximum pooling behind it, the loss behind
 the last one. Finds those runs in a network's graph and refuses what is none of them."""
 
-from gradcore.compiler.memory_map import CompileError
+from gradcore.compiler.limits import CompileError
 from gradcore.network.graph import INPUT
 
 
@@ -14,9 +14,9 @@ class NotOnEngine(CompileError):
         self.args = (f"layer '{layer}': the engine cannot compute {what} yet; nearest supported: {nearest}",)
 
 
-def fused_layers(network) -> tuple:
-    """The layers of `network` as the engine computes them (`LayerParameters`), each reading what the one before it
-    leaves. Raises NotOnEngine."""
+def check_chain(network) -> None:
+    """Refuse a network that is more than `network.parameters`, each layer reading what the one before it leaves. Raises
+    NotOnEngine."""
     graph, layers = network.graph, network.parameters
     fused = {name for p in layers for name in p.nodes}
     for node in graph.nodes:
@@ -27,4 +27,3 @@ def fused_layers(network) -> tuple:
     for before, p in zip((None, *layers), layers):
         if p.input != (before.output if before else INPUT):
             raise NotOnEngine(p.name, "a branch", f"a layer that reads '{before.name}' alone" if before else "a chain")
-    return layers

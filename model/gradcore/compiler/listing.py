@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Readable listing of a compiled network: memory map, instructions with tokens and expected cycles, totals."""
 
-from gradcore.compiler.emission import compute_cycles
+from gradcore.compiler.operation import compute_cycles
 from gradcore.isa.instruction import ENGINES, PRODUCERS, Opcode
 
 
@@ -28,6 +28,8 @@ def write(compiled) -> str:
         f"network {compiled.network.name}, minibatch {compiled.images}",
         f"engine grid {config.grid}, cols {config.cols}, {config.data_width} bits, beat {config.mem_bytes} bytes",
         "",
+        f"choices: {compiled.setting.choices}",
+        "",
         "folds: fp  bp  delta in buffer, in DRAM",
     ]
     lines += [
@@ -44,6 +46,7 @@ def write(compiled) -> str:
         lines += [
             "",
             f"program {program.name}: {len(program.ops) + 1} instructions, {program.tokens} tokens",
+            *(f"  {note}" for note in program.notes),
             "  index     start  cycles  instruction",
         ]
         lines += [_line(index, op, start) for index, (op, (start, _)) in enumerate(zip(program.ops, program.timeline))]

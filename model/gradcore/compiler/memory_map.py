@@ -1,98 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""First step of the compiler: the folds of every layer and the tensors with their places in DRAM and in the gate
-buffer."""
+"""The tensors of a network with their places in DRAM and in the gate buffer."""
 
 from dataclasses import dataclass
 
+from gradcore.compiler.choices import Choices
+from gradcore.compiler.folds import LayerFolds, choose_folds
+from gradcore.compiler.limits import CompileError
 from gradcore.isa.config import EngineConfig
-from gradcore.isa.fold import MapLayout, RowLayout, block_size, ceil_div, passes, round_up, tap_windows
+from gradcore.isa.fold import GateLayout, MapLayout, RowLayout, ceil_div, round_up
 
 ALIGN = 64  # every tensor starts at a multiple of this (doc/instructions.md, "Memory layout")
 FIXED, IMAGES, TARGETS = 0, 1, 2  # BASE registers: everything that stays, images and targets of the minibatch
 
 
-class CompileError(ValueError):
-    """A network that does not fit an engine. Attributes: layer (name or None), quantity, need, limit."""
-
-    def __init__(self, layer, quantity, need, limit, stages=()):
-        self.layer, self.quantity, self.need, self.limit, self.stages = layer, quantity, need, limit, stages
-        where = f"layer '{layer}': " if layer else ""
-        super().__init__(f"{where}{quantity} is {need}, limit {limit}")
-
-
-@dataclass(frozen=True)
-class LayerFolds:
-    """Folds of one layer: fp computes its sums (and WU), bp the delta of its input, out the delta of its output (pooled
-    or not); delta is the storage fold of its local gradient in the buffer (and of its gate), delta_dram that in
-    DRAM."""
-
-    fp: int
-    bp: int
-    out: int
-    delta: int
-    delta_dram: int
-
-
-def choose_folds(layers, grid: int, images: int, floors=None) -> list:
-    """`LayerFolds` per layer: sums get the fold with the fewest passes, a pooled map the one in which the next layer's
-    backward pass is shortest (ties: the coarser); never coarser than the map before it, at least 1 in front of a
-    pooling and at least `floors[stage]`. Stage 2*l is layer l's sums, 2*l+1 its output."""
-    top, floors = grid.bit_length() - 1, floors or {}
-    least = [
-        max(floors.get(stage, 0), 1 if stage % 2 == 0 and layers[stage // 2].pool else 0)
-        for stage in range(2 * len(layers))
-    ]
-    for stage in reversed(range(len(least) - 1)):
-        least[stage] = max(least[stage], least[stage + 1])
-    folds, limit = [], top
-    for index, p in enumerate(layers):
-        for stage in (2 * index, 2 * index + 1):
-            if stage % 2 == 0:
-                costs = [passes(grid, fold, images, *p.conv_shape[1:]) for fold in range(top + 1)]
-            elif p.pool:
-                costs = [backward_steps(layers[index + 1], grid, fold, images) for fold in range(top + 1)]
-            else:
-                folds.append(limit)
-                continue
-            best = min(range(top + 1), key=lambda fold: (costs[fold], -fold))
-            limit = min(limit, max(best, least[stage]))
-            folds.append(limit)
-    result = []
-    for index, p in enumerate(layers):
-        fp, out = folds[2 * index], folds[2 * index + 1]
-        delta_dram = fp
-        if p.pool:
-            delta_dram = top if fp == out == top else min(out, fp - 1)
-        delta = min(delta_dram + 1, top) if p.pool else fp
-        result.append(LayerFolds(fp, folds[2 * index - 1] if index else fp, out, delta, delta_dram))
-    return result
-
-
-def backward_steps(p, grid: int, fold: int, images: int) -> int:
-    """Array steps per output map and column group that the backward pass of a layer takes in a fold."""
-    steps = ceil_div(images, (grid >> fold) ** 2)
-    for axis in (0, 1):
-        windows = tap_windows(
-            block_size(fold), p.in_shape[1 + axis], delta_shape(p)[1 + axis], p.weight_shape[2 + axis], p.pad[axis]
-        )
-        steps *= sum(blocks * taps for _, blocks, _, taps in windows)
-    return steps
-
-
-def delta_shape(p) -> tuple:
-    """Shape of a layer's local gradient where it can differ from zero: pooling drops an odd last row or column."""
-    return (p.out_shape[0], 2 * p.out_shape[1], 2 * p.out_shape[2]) if p.pool else p.conv_shape
-
-
 @dataclass(frozen=True)
 class Tile:
-    """Image groups of a tensor in a buffer: strides in vectors."""
+    """Image groups of a tensor in a buffer: strides in vectors. Groups follow each other, or (`beside`) their block
+    rows stand side by side."""
 
     fold: int
     channels: int
     rows: int
     columns: int
     groups: int = 1
+    beside: bool = False
 
     @property
     def stride_x(self) -> int:
@@ -100,15 +31,15 @@ class Tile:
 
     @property
     def stride_y(self) -> int:
-        return self.columns * self.channels
+        return self.columns * self.channels * (self.groups if self.beside else 1)
 
     @property
     def stride_b(self) -> int:
-        return self.rows * self.columns * self.channels
+        return self.columns * self.channels * (1 if self.beside else self.rows)
 
     @property
     def size(self) -> int:
-        return self.groups * self.stride_b
+        return self.groups * self.rows * self.columns * self.channels
 
 
 @dataclass(frozen=True)
@@ -155,7 +86,8 @@ class MemoryMap:
 
     images is what the forward pass reads, act[l] layer l's input for WU (one more: the output; act[0] is images, too,
     unless WU takes it unfolded), delta[l] the stored local gradient at layer l's output, weight and momentum per layer,
-    gate[l] = (first vector, tile) or None, target_gate = first vector; size: bytes behind BASE0.
+    gate[l] = (first vector, tile) or None, target_gate = first vector; spilled[l] = gates in DRAM or None; size: bytes
+    behind BASE0.
     """
 
     folds: tuple
@@ -166,13 +98,14 @@ class MemoryMap:
     momentum: tuple
     target: MapTensor
     gate: tuple
+    spilled: tuple
     target_gate: int
     gate_vectors: int
     size: int
 
     def tensors(self) -> list:
         """All DRAM tensors by address, those behind BASE0 first."""
-        maps = [*self.act, *self.delta, self.target]
+        maps = [*self.act, *self.delta, *(t for t in self.spilled if t), self.target]
         plain = [self.images] if self.images is not self.act[0] else []
         return sorted(
             [*self.weight, *self.momentum, *plain, *maps], key=lambda t: (getattr(t, "base_sel", FIXED), t.addr)
@@ -180,7 +113,7 @@ class MemoryMap:
 
 
 def _tile(layout: MapLayout) -> Tile:
-    return Tile(layout.fold, layout.channels, layout.rows, layout.columns)
+    return Tile(layout.fold, layout.pitch, layout.rows, layout.columns)
 
 
 def _delta_tile(layout: MapLayout, folds: LayerFolds, shape: tuple, top: int) -> Tile:
@@ -189,13 +122,15 @@ def _delta_tile(layout: MapLayout, folds: LayerFolds, shape: tuple, top: int) ->
     py = 1 << folds.delta
     rows, columns = ceil_div(shape[1], py), ceil_div(shape[2], py)
     if folds.delta_dram == top:
-        return Tile(top, shape[0], max(rows, 2 * layout.rows), max(columns, 2 * layout.columns))
-    return Tile(folds.delta, shape[0], max(rows, layout.rows), max(columns, layout.columns), 4)
+        return Tile(top, layout.pitch, max(rows, 2 * layout.rows), max(columns, 2 * layout.columns))
+    return Tile(folds.delta, layout.pitch, max(rows, layout.rows), max(columns, layout.columns), 4)
 
 
-def memory_map(network, layers, config: EngineConfig, images: int, floors=None) -> MemoryMap:
-    """Folds, DRAM addresses and gate places of `network`, computed as `layers`, for minibatches of `images`."""
-    folds = choose_folds(layers, config.grid, images, floors)
+def memory_map(network, layers, config: EngineConfig, images: int, choices: Choices = Choices()) -> MemoryMap:
+    """Folds, DRAM addresses and gate places of `network`, computed as `layers`, for minibatches of `images`. Raises
+    CompileError where gates that stay on chip do not fit."""
+    folds = choose_folds(layers, config.grid, images, dict(choices.floors))
+    strips = choices.strips
     at = 0
 
     def place(size: int) -> int:
@@ -203,8 +138,14 @@ def memory_map(network, layers, config: EngineConfig, images: int, floors=None) 
         start, at = at, round_up(at + size, ALIGN)
         return start
 
-    def layout(fold, shape):
-        return MapLayout(config.grid, fold, images, *shape, config.word_bytes, config.mem_bytes)
+    def layout(fold, shape, unit=1):
+        return MapLayout(config.grid, fold, images, *shape, config.word_bytes, config.mem_bytes, unit)
+
+    # What moves in pieces has blocks of whole beats.
+    words, bits = (max(1, config.mem_bytes // size) for size in (config.vector_bytes, config.gate_bytes))
+
+    def unit(*users) -> int:
+        return words if strips & {*users} else 1
 
     rows = [
         RowLayout(
@@ -222,41 +163,69 @@ def memory_map(network, layers, config: EngineConfig, images: int, floors=None) 
     momentum = tuple(RowTensor(f"{p.name}.momentum", r, place(r.size)) for p, r in zip(layers, rows))
 
     shape = network.parameters[0].in_shape
-    first = layout(folds[0].fp, shape)
+    first = layout(folds[0].fp, shape, unit(0))
     plain = MapTensor("images", first, IMAGES, 0, _tile(first))
     act = [plain]
     if layers[0].in_shape != shape:
-        wide = layout(folds[0].fp, layers[0].in_shape)
+        wide = layout(folds[0].fp, layers[0].in_shape, unit(0))
         act = [MapTensor("images.unfolded", wide, IMAGES, round_up(first.size, ALIGN), _tile(wide))]
-    for p, after in zip(layers, [*folds[1:], folds[-1]]):
-        own = layout(after.fp, p.out_shape)
+    for index, (p, after) in enumerate(zip(layers, [*folds[1:], folds[-1]])):
+        own = layout(after.fp, p.out_shape, unit(index, index + 1))
         act.append(MapTensor(f"{p.name}.act", own, FIXED, place(own.size), _tile(own)))
     delta = []
-    for p, own_folds in zip(layers, folds):
-        own = layout(own_folds.delta_dram, p.out_shape)
+    for index, (p, own_folds) in enumerate(zip(layers, folds)):
+        # The gates that scale it lie as it does.
+        grain = bits if p.pool and index in strips else unit(index, index + 1)
+        own = layout(own_folds.delta_dram, p.out_shape, grain)
         tile = _delta_tile(own, own_folds, p.conv_shape, config.log_grid) if p.pool else _tile(own)
         delta.append(MapTensor(f"{p.name}.delta", own, FIXED, place(own.size), tile, bool(p.pool)))
-    bits = layout(folds[-1].fp, layers[-1].out_shape)
-    target = MapTensor("targets", bits, TARGETS, 0, _tile(bits))
+    classes = layout(folds[-1].fp, layers[-1].out_shape, unit(len(layers) - 1))
+    target = MapTensor("targets", classes, TARGETS, 0, _tile(classes))
 
-    gate, gates = [], 0
+    gate, spilled, gates = [], [], 0
     for index, (p, tensor) in enumerate(zip(layers, delta)):
+        gate.append(None)
+        spilled.append(None)
         if index == len(layers) - 1 or not (p.relu or p.pool):
-            gate.append(None)
+            continue
+        users = {index} if p.pool else {index, index + 1}
+        if users <= strips:
+            shape = (config.grid, tensor.tile.fold, images, *p.conv_shape, config.word_bytes, config.mem_bytes, bits)
+            own = GateLayout(*shape)
+            spilled[-1] = MapTensor(f"{p.name}.gate", own, FIXED, place(own.size), _tile(own))
             continue
         tile = Tile(tensor.tile.fold, tensor.tile.channels, tensor.tile.rows, tensor.tile.columns)
-        gate.append((gates, tile))
+        gate[-1] = gates, tile
         gates += ceil_div(images, (config.grid >> tile.fold) ** 2) * tile.size
-        if gates > config.gate_depth:
-            raise CompileError(
-                p.name, f"gate vectors of a minibatch of {images}, up to this layer", gates, config.gate_depth
-            )
     target_gate = gates
-    gates += bits.groups * bits.group_vectors
+    gates += classes.groups * classes.group_vectors * (len(layers) - 1 not in strips)
     if gates > config.gate_depth:
-        raise CompileError(
-            layers[-1].name, f"gate vectors of a minibatch of {images}, with the targets", gates, config.gate_depth
-        )
+        raise _too_many_gates(layers, images, gate, gates, config)
     return MemoryMap(
-        tuple(folds), plain, tuple(act), tuple(delta), weight, momentum, target, tuple(gate), target_gate, gates, at
+        tuple(folds),
+        plain,
+        tuple(act),
+        tuple(delta),
+        weight,
+        momentum,
+        target,
+        tuple(gate),
+        tuple(spilled),
+        target_gate,
+        gates,
+        at,
+    )
+
+
+def _too_many_gates(layers, images: int, gate: list, gates: int, config: EngineConfig) -> CompileError:
+    """The error that names the layer with the most of them."""
+    sizes = {index: ceil_div(images, (config.grid >> g[1].fold) ** 2) * g[1].size for index, g in enumerate(gate) if g}
+    if not sizes:
+        return CompileError(
+            layers[-1].name, "gate vectors of the targets", gates, config.gate_depth, (), {len(layers) - 1}
+        )
+    index = max(sizes, key=lambda index: (sizes[index], -index))
+    users = {index} if layers[index].pool else {index, index + 1}
+    return CompileError(
+        layers[index].name, f"gate vectors of a minibatch of {images}", gates, config.gate_depth, (), users
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fourth step of the compiler: tokens. Safety follows from the declared accesses alone, whatever the order of the
+"""Tokens. Safety follows from the declared accesses alone, whatever the order of the
 program."""
 
 from dataclasses import dataclass
@@ -9,9 +9,10 @@ from gradcore.isa.instruction import PRODUCERS
 READ, WRITTEN = PRODUCERS.index("compute_read"), PRODUCERS.index("compute_written")
 PRODUCER = {0: 0, 1: 1, 3: 4, 4: 5}  # of an engine other than compute
 COMPUTE = 2
+_BLOCK = 16  # accesses are looked for in blocks of 2^16 bytes, vectors or rows
 
 
-@dataclass
+@dataclass(slots=True)
 class _Access:
     start: int
     end: int
@@ -32,34 +33,33 @@ def _accesses(op, index: int):
 
 def dependencies(ops: list) -> list:
     """Per operation the newest earlier operation of each producer that must have signalled: {producer: index}."""
-    spaces, result = {}, []
+    blocks, result = {}, []
     for index, op in enumerate(ops):
         need = {}
-        found = list(_accesses(op, index))
-        for space, access, _late in found:
-            for old in spaces.get(space, ()):
-                if (
-                    old.op == index
-                    or not (old.write or access.write)
-                    or old.start >= access.end
-                    or access.start >= old.end
-                ):
-                    continue
-                if old.engine == op.engine and not (
-                    op.engine == COMPUTE and old.write and not access.write and space != "grad"
-                ):
-                    continue
-                need[old.producer] = max(need.get(old.producer, -1), old.op)
-        for space, access, _ in found:
-            kept = spaces.setdefault(space, [])
+        found = [
+            (blocks.setdefault((space, block), []), block << _BLOCK, block + 1 << _BLOCK, space, access)
+            for space, access, _ in _accesses(op, index)
+            for block in range(access.start >> _BLOCK, (access.end - 1 >> _BLOCK) + 1)
+        ]
+        for kept, _, _, space, access in found:
+            start, end, write, engine = access.start, access.end, access.write, op.engine
+            for old in kept:
+                if (write or old.write) and old.start < end and start < old.end and old.op != index:
+                    same = old.engine == engine
+                    if same and not (engine == COMPUTE and old.write and not write and space != "grad"):
+                        continue
+                    if old.op > need.get(old.producer, -1):
+                        need[old.producer] = old.op
+        for kept, low, high, _, access in found:
             # A write that covers an access stands for it from now on; so does a later read by the same producer.
+            start, end, write, producer = access.start, access.end, access.write, access.producer
             kept[:] = [
                 old
                 for old in kept
                 if not (
-                    access.start <= old.start
-                    and old.end <= access.end
-                    and (access.write or (not old.write and old.producer == access.producer))
+                    (start <= old.start or start <= low)
+                    and (old.end <= end or high <= end)
+                    and (write or (not old.write and old.producer == producer))
                 )
             ]
             kept.append(access)
@@ -69,15 +69,16 @@ def dependencies(ops: list) -> list:
     return result
 
 
-def add_tokens(ops: list) -> int:
-    """Set wait, signal and signal_read of all instructions; returns the number of tokens.
+def add_tokens(ops: list, needs: list) -> int:
+    """Set wait, signal and signal_read of all instructions; returns the number of tokens. `needs`: their
+    `dependencies`.
 
     An operation knows at its start which operation of every producer has signalled: what its predecessor in the engine
     knew, and what the givers of its tokens knew. Only needs beyond that become tokens, newest first; so tokens of one
     producer for one consumer are taken in the order in which they are given, and none follows from others.
     """
     last, known_at, count = {}, [], 0
-    for index, (op, need) in enumerate(zip(ops, dependencies(ops))):
+    for index, (op, need) in enumerate(zip(ops, needs)):
         known = [-1] * len(PRODUCERS)
         if op.engine in last:
             before = last[op.engine]

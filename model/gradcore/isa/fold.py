@@ -83,7 +83,7 @@ def from_bytes(data: ArrayLike, word_bytes: int) -> np.ndarray:
 @dataclass(frozen=True)
 class MapLayout:
     """An activation or delta tensor in DRAM: image group, block row, block column, channel, lane. Every group starts at
-    a beat."""
+    a beat. `unit`: channels are stored in multiples of it, so that every block starts at a beat."""
 
     grid: int
     fold: int
@@ -93,6 +93,16 @@ class MapLayout:
     width: int
     word_bytes: int = 2
     beat: int = 64
+    unit: int = 1
+
+    @property
+    def pitch(self) -> int:
+        """Vectors of a block: its channels, those that only fill up the unit included."""
+        return round_up(self.channels, self.unit)
+
+    @property
+    def vector_bytes(self) -> int:
+        return self.grid**2 * self.word_bytes
 
     @property
     def group_images(self) -> int:
@@ -114,12 +124,12 @@ class MapLayout:
 
     @property
     def group_vectors(self) -> int:
-        return self.rows * self.columns * self.channels
+        return self.rows * self.columns * self.pitch
 
     @property
     def group_bytes(self) -> int:
         """From the start of one image group to that of the next."""
-        return round_up(self.group_vectors * self.grid**2 * self.word_bytes, self.beat)
+        return round_up(self.group_vectors * self.vector_bytes, self.beat)
 
     @property
     def size(self) -> int:
@@ -140,7 +150,7 @@ class MapLayout:
         shape = (self.images, self.channels, self.height, self.width)
         if maps.shape != shape:
             raise ValueError(f"maps have shape {maps.shape}, not {shape}")
-        vectors = np.zeros((self.groups, self.rows, self.columns, self.channels, self.grid**2), np.int64)
+        vectors = np.zeros((self.groups, self.rows, self.columns, self.pitch, self.grid**2), np.int64)
         vectors[self._places()] = maps
         data = np.zeros((self.groups, self.group_bytes), np.uint8)
         words = to_bytes(vectors, self.word_bytes).reshape(self.groups, -1)
@@ -149,12 +159,21 @@ class MapLayout:
 
     def unpack(self, data: ArrayLike) -> np.ndarray:
         """Integers (N, C, H, W) from the tensor's bytes."""
-        used = self.group_vectors * self.grid**2 * self.word_bytes
+        used = self.group_vectors * self.vector_bytes
         data = np.asarray(data).reshape(self.groups, self.group_bytes)[:, :used]
         vectors = from_bytes(data, self.word_bytes).reshape(
-            self.groups, self.rows, self.columns, self.channels, self.grid**2
+            self.groups, self.rows, self.columns, self.pitch, self.grid**2
         )
         return vectors[self._places()]
+
+
+@dataclass(frozen=True)
+class GateLayout(MapLayout):
+    """Gates in DRAM: a bit in the place of a word."""
+
+    @property
+    def vector_bytes(self) -> int:
+        return self.grid**2 // 8
 
 
 @dataclass(frozen=True)

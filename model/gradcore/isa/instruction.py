@@ -73,6 +73,8 @@ _BUFFER = {
     "packed": Field(2, 12, 1),
     **_halves(14, "n_b", "n_y", "n_x", "n_c", "base", "stride_b", "stride_y", "stride_x", "stride_qy", "stride_qx"),
     "gate_base": Field(27, 0, 20),
+    "rot_y": Field(29, 0, 3),
+    "rot_x": Field(29, 3, 3),
 }
 _ROWS = _halves(14, "n_outer", "n_inner")
 
@@ -115,6 +117,7 @@ FIELDS: dict[Opcode, dict[str, Field]] = {
         **_halves(6, "row_base", "row_stride_y", "row_stride_x", "row_height", "row_width"),
         **_halves(11, "col_base", "col_stride_y", "col_stride_x", "col_height", "col_width"),
         **_halves(16, "dst_base", "dst_stride_y", "dst_stride_x", "dst_height", "dst_width"),
+        "map0": Field(21),
         **_halves(22, "gate_stride_y", "gate_stride_x"),
         **_halves(24, "n_g", "n_rg", "n_by", "n_bx", "n_ky", "n_kx", "n_c", "n_last"),
         "disp_y0": Field(32, 0, 8, True),
@@ -158,6 +161,7 @@ FIELDS: dict[Opcode, dict[str, Field]] = {
         "rnd_tag": Field(22),
         "key": Field(23, 0, 32),
         "n_words": Field(25, 0, 32),
+        "map0": Field(27),
     },
 }
 # STORE has no up-sampling: the positions stay free.

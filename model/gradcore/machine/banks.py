@@ -92,15 +92,15 @@ class Banks:
         index, inside = self._index(m, y0[..., None, None], x0[..., None, None], row, col, row, col, channel)
         return index, inside & (channel < count)
 
-    def natural(self, base: int, n: tuple, strides: tuple, fold: int):
-        """Flat index of whole stored vectors: n = (groups, rows, columns, channels) at strides (b, y, x), lanes
-        last."""
+    def natural(self, base: int, n: tuple, strides: tuple, fold: int, rot: tuple = (0, 0)):
+        """Flat index of whole stored vectors: n = (groups, rows, columns, channels) at strides (b, y, x), lanes last.
+        rot: rows and columns of pixels before the first block, modulo GRID."""
         b, by, bx, c = np.ogrid[tuple(slice(k) for k in n)]
         row, col = self._lanes()
         address = (base + b * strides[0] + by * strides[1] + bx * strides[2] + c) % self.depth
         g = self.grid
-        bank_row = (row + (by << fold)[..., None] + (c // g)[..., None]) % g
-        bank_col = (col + (bx << fold)[..., None] + (c % g)[..., None]) % g
+        bank_row = (row + rot[0] + (by << fold)[..., None] + (c // g)[..., None]) % g
+        bank_col = (col + rot[1] + (bx << fold)[..., None] + (c % g)[..., None]) % g
         return (bank_row * g + bank_col) * self.depth + address[..., None]
 
     def read(self, index, mask=None):

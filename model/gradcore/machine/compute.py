@@ -17,12 +17,9 @@ def operand(instr, name: str) -> Map:
     stride_y, stride_x, fold, storage = (
         instr[key] for key in (f"{name}_stride_y", f"{name}_stride_x", "fold", f"{name}_fold")
     )
-    # The base is the place of the first block of the window.
-    origin = (
-        instr[f"{name}_base"]
-        - (instr["by0"] << fold >> storage) * stride_y
-        - (instr["bx0"] << fold >> storage) * stride_x
-    )
+    # The base is the place of the first block of the window, of which pooling leaves half.
+    by0, bx0 = (instr[at] >> (name == "dst" and instr["pool"]) for at in ("by0", "bx0"))
+    origin = instr[f"{name}_base"] - (by0 << fold >> storage) * stride_y - (bx0 << fold >> storage) * stride_x
     return Map(
         origin,
         stride_y,
@@ -174,7 +171,7 @@ class Compute:
         lane, grid, py = np.arange(self.config.lanes), self.config.grid, 1 << self.instr["fold"]
         n = lane_images(grid, self.instr["fold"], self.instr["n_base"] // (grid // py) ** 2)
         y, x = self.y0[:, None, None] + lane // grid % py, self.x0[:, None, None] + lane % grid % py
-        return y, x, n, self.channels[:, None]
+        return y, x, n, self.instr["map0"] + self.channels[:, None]
 
     def targets(self):
         """[(banks, index, mask)] of the vectors that the results go to: destination and gate; none of sums that stay in

@@ -68,6 +68,7 @@ class _Vectors:
         self.counts = tuple(instr[name] for name in ("n_b", "n_y", "n_x", "n_c"))
         assert instr["n_words"] == np.prod(self.counts), "n_words is not the product of the loop counts"
         self.strides = tuple(instr[name] for name in ("stride_b", "stride_y", "stride_x"))
+        self.rot = instr["rot_y"], instr["rot_x"]
 
 
 class Load(_Vectors):
@@ -79,7 +80,7 @@ class Load(_Vectors):
 
     def _index(self, banks, base: int, qy: int, qx: int):
         base += qy * self.instr["stride_qy"] + qx * self.instr["stride_qx"]
-        return banks.natural(base, self.counts, self.strides, self.instr["fold"])
+        return banks.natural(base, self.counts, self.strides, self.instr["fold"], self.rot)
 
     def _spread(self, vectors, qy: int, qx: int):
         """Up-sampled vector (qy, qx): lane row r takes pooled lane row insert(r >> 1, bit pool_bit, qy)."""
@@ -115,7 +116,7 @@ class Store(_Vectors):
     """STORE."""
 
     def gather(self):
-        values = self.banks.read(self.banks.natural(self.base, self.counts, self.strides, self.instr["fold"]))
+        values = self.banks.read(self.banks.natural(self.base, self.counts, self.strides, self.instr["fold"], self.rot))
         return np.where(self._kept(), values, 0)
 
     def _kept(self):
@@ -183,7 +184,7 @@ class Update:
         instr, machine = self.instr, self.machine
         row = np.arange(instr["n_words"])
         outer, inner = row // instr["n_inner"], row % instr["n_inner"]
-        of = outer[:, None] * machine.config.cols + np.arange(machine.config.cols)
+        of = instr["map0"] + outer[:, None] * machine.config.cols + np.arange(machine.config.cols)
         rnd = [position_random(machine.seed, instr["rnd_tag"], instr["key"] + inner[:, None], of, j) for j in range(3)]
         weights = self._held(row) if instr["resident"] else self.weights.read()
         before = self.momentum.read() if self.momentum else np.zeros_like(weights)

@@ -44,7 +44,9 @@ class Convolution(Parametric):
         return shapes[0][0] * self.kernel[0] * self.kernel[1] * words**2
 
     def backward_most(self, words: int, shapes: list[Shape]) -> int:
-        return self.maps * self.kernel[0] * self.kernel[1] * words**2
+        # No pixel meets more taps than the sums have rows and columns.
+        rows, columns = extent(shapes[0], self.kernel, self.pad)
+        return self.maps * min(self.kernel[0], rows) * min(self.kernel[1], columns) * words**2
 
     def forward(
         self, arithmetic: Arithmetic, inputs: list[np.ndarray], node: Place, state: Mapping[str, np.ndarray]

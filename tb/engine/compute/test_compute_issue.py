@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cocotb.triggers import ReadOnly
 
-from gradcore.compiler.emission import compute_cycles
+from gradcore.compiler.operation import compute_cycles
 from gradcore.isa.instruction import BP, FP, WU, Opcode, assemble, instruction
 from tb.support.access import ACCESS_W, fields
 from tb.support.bench import cycles, start

@@ -4,7 +4,8 @@
 import numpy as np
 
 from gradcore.compiler.compile import compile_network
-from gradcore.compiler.memory_map import FIXED, CompileError
+from gradcore.compiler.limits import CompileError
+from gradcore.compiler.memory_map import FIXED
 from gradcore.host.device import Device, MachineBackend
 from gradcore.isa.config import EngineConfig
 from gradcore.network.description import Network
@@ -118,7 +119,7 @@ class Watch:
     def __call__(self, machine, index, instr):
         if instr.opcode.name == "UPDATE":
             base, words = instr["base"], instr["n_words"]
-            self.rows[instr["rnd_tag"], instr["key"]] = machine.gradients[base : base + words].copy()
+            self.rows[instr["rnd_tag"], instr["map0"], instr["key"]] = machine.gradients[base : base + words].copy()
 
     def collect(self, device, compiled):
         """Nothing to do: all has been collected."""
@@ -141,12 +142,21 @@ class Probe:
                 for later in updates[at + 1 :]
             ):
                 rows = device.backend.gradients(span.start, len(span), device.config.cols, device.config.acc_width)
-                self.rows[instr["rnd_tag"], instr["key"]] = rows
+                self.rows[instr["rnd_tag"], instr["map0"], instr["key"]] = rows
 
 
 def same(what: str, got, want):
     bad = np.argwhere(np.asarray(got) != np.asarray(want))
     assert not len(bad), f"{what}: {len(bad)} of {np.size(want)} differ, first at {bad[0].tolist()}"
+
+
+def same_map(what: str, device: Device, tensor, want):
+    """All bytes; of a tensor with vectors that only fill up its blocks the elements."""
+    layout, got = tensor.layout, device.tensor(tensor)
+    if layout.pitch == layout.channels:
+        same(what, got, layout.pack(want))
+    else:
+        same(what, layout.unpack(got), want)
 
 
 def stored(compiled, tensor) -> bool:
@@ -166,28 +176,28 @@ def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> in
         if p.index:
             assert memory.act[p.index].base_sel == FIXED
             if stored(compiled, memory.act[p.index]):
-                same(
-                    f"{p.name} input",
-                    device.tensor(memory.act[p.index]),
-                    memory.act[p.index].layout.pack(last["act"][p.index]),
-                )
+                same_map(f"{p.name} input", device, memory.act[p.index], last["act"][p.index])
         delta = memory.delta[p.index]
         want = last["error"][p.index + 1] if p.pool else last["delta"][p.index]
         if stored(compiled, delta):
-            same(f"{p.name} delta", device.tensor(delta), delta.layout.pack(want))
+            same_map(f"{p.name} delta", device, delta, want)
         layout = memory.weight[p.index].layout
         tag = p.index * 4 + 2
         parts = [
             rows
-            for (found, key), rows in sorted(watch.rows.items(), key=lambda item: item[0])
+            for (found, _, key), rows in sorted(watch.rows.items(), key=lambda item: item[0])
             if found == tag and key < layout.inner
         ]
         rows = np.concatenate(parts) if parts else None
         if rows is not None and len(rows) == layout.rows:
             gradients += last["grad"][p.index].size
             same(f"{p.name} gradient", layout.from_rows(rows), last["grad"][p.index])
-        rows = watch.rows.get((p.index * 4 + 2, layout.inner))
-        if rows is not None:
+        found = sorted(
+            ((at, rows) for (found, at, key), rows in watch.rows.items() if (found, key) == (tag, layout.inner)),
+            key=lambda one: one[0],
+        )
+        rows = np.concatenate([rows for _, rows in found]) if found else None
+        if rows is not None and len(rows) == layout.groups:
             gradients += layout.outputs
             same(f"{p.name} bias gradient", rows.reshape(-1)[: layout.outputs], last["grad_bias"][p.index])
     for p, own, ref in zip(trainer.network.parameters, device.weights(), trainer.weights()):

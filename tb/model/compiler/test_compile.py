@@ -2,11 +2,15 @@
 """What the compiler promises beside right results: tokens that are needed, refusals that name the cause, folds, cycles,
 listing."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from gradcore.compiler.compile import CompileError, compile_network
-from gradcore.compiler.memory_map import choose_folds
+from gradcore.compiler.folds import choose_folds
+from gradcore.compiler.limits import REFUSED
+from gradcore.compiler.operation import compute_cycles
 from gradcore.isa import instruction as isa
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import ENGINES, PRODUCERS, Opcode
@@ -129,20 +133,27 @@ def test_a_lost_signal_is_a_named_deadlock():
         Machine(SMALL, memory).run(program, bases)
 
 
-@pytest.mark.parametrize(
-    "depth, limit, quantity",
-    [
-        ("act_depth", 64, "operand buffer"),
-        ("wgt_depth", 16, "weight rows"),
-        ("grad_depth", 16, "gradient rows"),
-        ("gate_depth", 64, "gate vectors"),
-    ],
-)
-def test_refuses_what_does_not_fit(depth, limit, quantity):
-    small = EngineConfig(grid=4, cols=4, mem_bytes=16, **{depth: limit})
-    with pytest.raises(CompileError, match=rf"layer '\w+': .*{quantity}.* is \d+, limit {limit}") as caught:
+@pytest.mark.parametrize("depth, limit", [("wgt_depth", 512), ("grad_depth", 256), ("gate_depth", 512)])
+def test_a_small_buffer_costs_cycles(depth, limit):
+    """What does not fit as a whole is computed in strips, tiles and parts, in the same bits."""
+    wide, small = (EngineConfig(grid=4, cols=4, mem_bytes=8, **one) for one in ({}, {depth: limit}))
+    compiled = compile_network(WIDE, small)
+    assert compiled.train.cycles > compile_network(WIDE, wide).train.cycles
+    assert compiled.setting.choices.strips
+    train_on_machine(WIDE, small, 1)
+
+
+def test_refusals_name_what_is_too_large():
+    small = EngineConfig(grid=4, cols=4, mem_bytes=16, act_depth=64)
+    with pytest.raises(CompileError, match=r"layer '\w+': vectors .* is \d+, limit 64") as caught:
         compile_network(WIDE, small)
-    assert caught.value.limit == limit and caught.value.need > limit and caught.value.layer
+    assert caught.value.limit == 64 and caught.value.need > 64 and caught.value.layer
+
+
+def test_the_document_shows_what_is_refused():
+    text = (Path(__file__).parents[3] / "doc" / "architecture.md").read_text()
+    for row in REFUSED:
+        assert "| {} | {} |".format(*row) in text
 
 
 def test_refuses_other_widths_and_minibatches():
@@ -154,13 +165,14 @@ def test_refuses_other_widths_and_minibatches():
         compile_network(NET, EngineConfig(acc_width=36))
 
 
-def test_tight_buffers_make_folds_coarser():
-    """A Dense layer would read its input 16 images at a time; where that does not fit it computes fewer images at
-    once."""
+def test_tight_buffers_make_strips_or_coarser_folds():
+    """A Dense layer would read its input 16 images at a time; where that does not fit, whichever is faster: strips, or
+    fewer images at once."""
     network = Network("net", (8, 6, 6), (Conv(8, (3, 3), (1, 1)), Dense(3)), minibatch=20, learning_rate=0.5)
     wide = EngineConfig(grid=4, cols=4, mem_bytes=16, act_depth=4096)
     tight = EngineConfig(grid=4, cols=4, mem_bytes=16, act_depth=128)
-    assert compile_network(network, tight).memory.folds[-1].fp > compile_network(network, wide).memory.folds[-1].fp
+    fine, coarse = (compile_network(network, config).setting.choices for config in (wide, tight))
+    assert not fine.strips and (coarse.strips or coarse.floors)
     train_on_machine(network, tight, 3)
 
 
@@ -191,6 +203,19 @@ def test_expected_cycles_of_a_compute():
     compiled = compile_network(network)
     conv = [op.cycles for op in compiled.train.ops if op.instr.opcode == Opcode.COMPUTE and op.layer == "conv0"]
     assert conv == [145, 9 * 16 + 1]
+
+
+def test_taps_that_find_only_padding_take_no_steps():
+    """5x5 taps on 5x5 pixels, one pixel of 64 images per vector: 19 of 25 pairs of pixel and tap lie in the map on each
+    axis. FP counts them for 16 channels and a bias, BP for 16 maps, WU in passes of 16 steps for each tap's blocks."""
+    network = Network("net", (16, 5, 5), (Conv(16, 1), Conv(16, (5, 5), (2, 2)), Dense(10)), minibatch=64)
+    compiled = compile_network(network)
+    steps = dict.fromkeys((isa.FP, isa.BP, isa.WU), 0)
+    for op in compiled.train.ops:
+        if op.instr.opcode == Opcode.COMPUTE and op.layer == "conv1":
+            steps[op.instr["mode"]] += compute_cycles(op.instr, 16)[1]
+    assert [f.fp for f in compiled.memory.folds] == [0, 0, 0]
+    assert steps == {isa.FP: 19 * 19 * 16 + 25, isa.BP: 19 * 19 * 16, isa.WU: 19 * 19 * 16}
 
 
 def test_listing_names_everything():

@@ -72,9 +72,8 @@ def test_room_for_minibatches_never_shrinks():
     memory = device.compiled.memory
     larger = replace(memory.act[0], addr=memory.act[0].addr + images)
     fewer = replace(memory.target, addr=-(memory.target.layout.size // 2))
-    device._prepare(
-        replace(device.compiled, images=1, memory=replace(memory, act=(larger, *memory.act[1:]), target=fewer))
-    )
+    memory = replace(memory, act=(larger, *memory.act[1:]), target=fewer)
+    device._prepare(replace(device.compiled, setting=replace(device.compiled.setting, images=1, memory=memory)))
     assert device._batch_room[0] >= larger.end and device._batch_room[1] >= targets
 
 

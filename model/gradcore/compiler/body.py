@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program while it is made: its operations so far and what they have left in the buffers."""
+
+from dataclasses import dataclass, field
+
+from gradcore.compiler.operation import Place
+from gradcore.compiler.rows import apart
+from gradcore.compiler.setting import Setting
+from gradcore.compiler.slots import Slots, place_tiles
+from gradcore.compiler.transfers import load, load_weights, store
+
+
+@dataclass
+class Body:
+    """Operations of one program.
+
+    weight_rows, grad_rows: `Rows` by layer. resident: slots by tensor where all stays in the buffers, else empty.
+    notes: how layers in strips are computed.
+    held: layers whose weights are in the weight buffer. newest: slots of the last layer's input and output.
+    """
+
+    setting: Setting
+    train: bool
+    weight_rows: list
+    grad_rows: list
+    resident: dict
+    ops: list = field(default_factory=list)
+    held: list = field(default_factory=list)
+    newest: list = field(default_factory=list)
+    phases: int = 0
+    notes: list = field(default_factory=list)
+
+    @property
+    def weights_stay(self) -> bool:
+        """Has every layer its own rows of the weight buffer?"""
+        return apart(self.weight_rows) and not self.setting.choices.strips
+
+    def slots(self, index: int, wanted: list, stages: tuple) -> list:
+        """Slots for the tiles of the next phase; phases take turns at both ends of the buffers."""
+        found = place_tiles(self.setting, index, wanted, stages, self.phases % 2 == 0)
+        self.phases += 1
+        return found
+
+    def note(self, index: int, step: str, text: str):
+        """Says in the listing how a step of a layer is computed."""
+        self.notes.append(f"{self.setting.layers[index].name} {step}: {text}")
+
+    def forget(self):
+        """A layer in strips has used all buffers."""
+        self.held, self.newest = [], []
+
+    def need_weights(self, index: int):
+        """LOADW of a layer unless its weights are there."""
+        if index in self.held:
+            return
+        mine = self.weight_rows[index]
+        self.held = [k for k in self.held if apart([self.weight_rows[k], mine])]
+        self.held.append(index)
+        self.ops += load_weights(self.setting, index, mine)
+
+    def need_tile(self, slots: Slots, index: int, tensor, image: int, scale=None) -> Place:
+        """The tile with `image`, loaded for layer `index` when it is not there yet."""
+        missing = not slots.has(tensor.group(image))
+        place = slots.place(tensor, image)
+        if missing:
+            group, layer = tensor.group(image), self.setting.layers[index].name
+            self.ops.append(load(self.setting, layer, tensor, group, slots.tile(tensor, group), scale))
+        return place
+
+    def finish_tile(self, layer: str, tensor, image: int, fold: int, place: Place):
+        """STORE once the last computed images of the tensor's group are there."""
+        after, group = image + self.setting.fold_images(fold), tensor.group(image)
+        if after >= self.setting.images or tensor.group(after) != group:
+            self.ops.append(store(self.setting, layer, tensor, group, place, bool(self.resident) and tensor.upsample))

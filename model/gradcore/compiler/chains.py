@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chains: layers that run group by group of images, one behind the other. What a layer of a chain leaves in an operand
+buffer is read there by the next."""
+
+from gradcore.compiler.rows import apart
+from gradcore.compiler.setting import Setting
+from gradcore.compiler.slots import fits
+
+
+def forward_chains(setting: Setting, weight_rows: list, train: bool) -> list:
+    """The layers of the forward pass in chains. A layer can wait for several groups of the layer before it, which never
+    has more images in a group."""
+    return _chains(
+        setting,
+        range(len(setting.layers)),
+        lambda before, index: True,
+        lambda chain: forward_tiles(setting, chain, train),
+        weight_rows,
+    )
+
+
+def backward_chains(setting: Setting, weight_rows: list, start: int) -> tuple:
+    """(chains, the chain that runs beside the last of them or []). `start`: operand buffer of the last layer's
+    input."""
+
+    def tiles(chain: list) -> list:
+        return backward_tiles(setting, chain, start)
+
+    def follows(before: int, index: int) -> bool:
+        # Up-sampling is done by LOAD, so a pooled layer starts a chain.
+        one, other = setting.folds(before), setting.folds(index)
+        return not setting.layers[index].pool and one.fp == one.bp == other.fp
+
+    chains = _chains(setting, range(setting.last, -1, -1), follows, tiles, weight_rows)
+    # The first layer has no BP and would wait for its operands alone.
+    alone = setting.choices.beside and len(chains) > 1 and chains[-1] == [0]
+    alone = alone and not setting.choices.strips & {0, *chains[-2]}
+    if alone and fits(setting.config.act_depth, tiles(chains[-2]) + tiles([0])):
+        return chains[:-1], chains[-1]
+    return chains, []
+
+
+def _chains(setting: Setting, order, follows, tiles, weight_rows: list) -> list:
+    """The layers of `order` in chains: as long as `follows` allows and the tiles and the weights of all fit at once."""
+    chains = []
+    for index in order:
+        longer = [*chains[-1], index] if chains else []
+        if (
+            longer
+            and not setting.choices.strips & {*longer}
+            and follows(*longer[-2:])
+            and fits(setting.config.act_depth, tiles(longer))
+            and apart([weight_rows[k] for k in longer])
+        ):
+            chains[-1] = longer
+        else:
+            chains.append([index])
+    return chains
+
+
+def forward_tiles(setting: Setting, chain: list, train: bool) -> list:
+    """(buffer, vectors, groups) of the tiles of a forward chain: its input, then every layer's output, in turns."""
+    tensors = [setting.input(chain[0]), *(setting.output(index, train) for index in chain)]
+    return [(k % 2, tensor.tile.size, tensor.layout.groups) for k, tensor in enumerate(tensors)]
+
+
+def backward_tiles(setting: Setting, chain: list, start: int) -> list:
+    """(buffer, vectors, groups) of the tiles of a backward chain: the delta, then every layer's input and its error, in
+    turns. The first input is in buffer `start`."""
+    memory = setting.memory
+    delta = memory.delta[chain[0]]
+    wanted = [(1 - start, delta.tile.size, delta.layout.groups)]
+    for k, index in enumerate(chain, start):
+        # The error's tile has the shape of the stored tensor; up-sampling comes later.
+        act, error = memory.act[index], memory.delta[index - 1].layout if index else None
+        wanted += [
+            (k % 2, act.tile.size, act.layout.groups),
+            (k % 2, error.group_vectors, error.groups) if index else (k % 2, 0, 1),
+        ]
+    return wanted

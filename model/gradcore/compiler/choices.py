@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the compiler is free to choose. gradcore.compiler.search tries values, the estimate decides, the listing prints
+them."""
+
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Choices:
+    """One way to compute a network.
+
+    unfolded: WU takes the first layer's taps as input maps.
+    floors: (stage, fold) pairs, the finest fold allowed; stage 2*l is layer l's sums, 2*l+1 its output.
+    strips: layers that are computed in strips of block rows, from DRAM to DRAM.
+    resident: every tensor stays in the operand buffers, where that is possible.
+    beside: the first layer's WU runs beside the chain before it, where that is possible.
+    early: layers whose WU comes before their BP, so that their UPDATE begins earlier.
+    last_row: the last row of the second layer's kernel comes after the first layer in WU and UPDATE.
+    """
+
+    unfolded: bool = False
+    floors: tuple = ()
+    strips: frozenset = frozenset()
+    resident: bool = True
+    beside: bool = True
+    early: frozenset = frozenset()
+    last_row: bool = False
+
+    def with_floor(self, stage: int, fold: int) -> "Choices":
+        """The same with another floor of a stage."""
+        floors = dict(self.floors) | {stage: fold}
+        return self.but(floors=tuple(sorted(floors.items())))
+
+    def but(self, **changed) -> "Choices":
+        """The same with some values changed."""
+        return Choices(**{item.name: changed.get(item.name, getattr(self, item.name)) for item in fields(self)})
+
+    def __str__(self) -> str:
+        def text(value):
+            return " ".join(map(str, sorted(value))) or "none" if isinstance(value, (tuple, frozenset)) else str(value)
+
+        return ", ".join(f"{item.name} {text(getattr(self, item.name))}" for item in fields(self))

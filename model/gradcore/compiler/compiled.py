@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the compiler gives: programs, memory map and memory image."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from gradcore.compiler import listing
+from gradcore.compiler.estimate import Bandwidth, timeline
+from gradcore.compiler.limits import CompileError
+from gradcore.compiler.memory_map import MemoryMap
+from gradcore.compiler.operation import Op
+from gradcore.compiler.order import in_order_of_start, operations
+from gradcore.compiler.setting import Setting
+from gradcore.compiler.tokens import add_tokens, dependencies
+from gradcore.compiler.unfold import unfold_images
+from gradcore.isa import instruction as isa
+from gradcore.isa.config import EngineConfig
+from gradcore.isa.instruction import Opcode
+from gradcore.ops.loss import targets
+
+INDEX_LIMIT = 1 << 24  # instruction indices of the ERROR register
+
+
+@dataclass(frozen=True)
+class CompiledProgram:
+    """Instructions of one run of the engine; ops[k] tells what instruction k does (END has none), needs[k]
+    what it waits for, notes how layers in strips are computed."""
+
+    name: str
+    ops: tuple
+    tokens: int
+    needs: tuple
+    notes: tuple
+
+    @cached_property
+    def instructions(self) -> tuple:
+        return (*(op.instr for op in self.ops), isa.instruction(Opcode.END))
+
+    @cached_property
+    def binary(self) -> np.ndarray:
+        """The program as bytes."""
+        return isa.assemble(self.instructions)
+
+    @cached_property
+    def timeline(self) -> list:
+        """(start, end) in expected cycles of every operation."""
+        return timeline(self.ops, needs=self.needs)
+
+    @property
+    def cycles(self) -> int:
+        """Expected cycles of the program with the default memory."""
+        return _last(self.timeline)
+
+    def expected(self, memory: Bandwidth) -> int:
+        """Expected cycles of the program with another memory."""
+        return _last(timeline(self.ops, memory, self.needs))
+
+    def describe(self, index: int) -> str:
+        """One line about instruction `index`, for error messages."""
+        if index >= len(self.ops):
+            return "END" if index == len(self.ops) else "the end of the program"
+        op: Op = self.ops[index]
+        return f"instruction {index}: {op.instr.opcode.name} {op.layer}: {op.text}"
+
+
+def _last(spans: list) -> int:
+    return max((end for _, end in spans), default=0)
+
+
+@dataclass(frozen=True)
+class CompiledNetwork:
+    """`train` is one training iteration, `infer` the forward pass alone; both use the same memory map and `images`
+    images per run."""
+
+    setting: Setting
+    train: CompiledProgram
+    infer: CompiledProgram
+
+    @property
+    def network(self):
+        return self.setting.network
+
+    @property
+    def config(self) -> EngineConfig:
+        return self.setting.config
+
+    @property
+    def images(self) -> int:
+        return self.setting.images
+
+    @property
+    def memory(self) -> MemoryMap:
+        return self.setting.memory
+
+    @property
+    def listing(self) -> str:
+        """Memory map and programs as text."""
+        return listing.write(self)
+
+    def initial_image(self, state: list) -> np.ndarray:
+        """Bytes behind BASE0 before the first run: weights and momentum of `state` (as ReferenceTrainer.weights()),
+        zeros elsewhere."""
+        image = np.zeros(self.memory.size, np.uint8)
+        for tensor, data in self.pack_state(state):
+            image[tensor.addr : tensor.end] = data
+        return image
+
+    def pack_state(self, state: list):
+        """(RowTensor, bytes) of all weights and momenta."""
+        for weight, momentum, p, layer in zip(
+            self.memory.weight, self.memory.momentum, self.network.parameters, state, strict=True
+        ):
+            yield weight, weight.layout.pack(layer["weight"], layer["bias"] if p.bias else None)
+            yield momentum, momentum.layout.pack(layer["momentum"], layer["bias_momentum"] if p.bias else None)
+
+    def unpack_state(self, read) -> list:
+        """State of all layers; read(RowTensor) gives a tensor's bytes."""
+        result = []
+        for weight, momentum in zip(self.memory.weight, self.memory.momentum):
+            w, b = weight.layout.unpack(read(weight))
+            v, bv = momentum.layout.unpack(read(momentum))
+            zero = np.zeros(len(w), np.int64)
+            result.append(
+                {
+                    "weight": w,
+                    "bias": zero if b is None else b,
+                    "momentum": v,
+                    "bias_momentum": zero.copy() if bv is None else bv,
+                }
+            )
+        return result
+
+    def pack_images(self, x) -> np.ndarray:
+        """Images (N, C, H, W) of one minibatch as the bytes behind BASE1: as they are and, where WU takes them
+        unfolded, once more so."""
+        plain, wide = self.memory.images, self.memory.act[0]
+        data = np.zeros(wide.end, np.uint8)
+        data[: plain.end] = plain.layout.pack(x)
+        if wide is not plain:
+            data[wide.addr :] = wide.layout.pack(unfold_images(x, self.network.parameters[0]))
+        return data
+
+    def pack_targets(self, labels) -> np.ndarray:
+        """Labels (N,) of one minibatch as the bytes behind BASE2."""
+        bits = targets(np.asarray(labels), self.network.classes).astype(np.int64)
+        return self.memory.target.layout.pack(bits[:, :, None, None])
+
+
+def compile_program(name: str, setting: Setting, most: int = INDEX_LIMIT) -> CompiledProgram:
+    """Program `name` (train or infer). Raises CompileError where it does not fit the engine or has more than `most`
+    instructions."""
+    ops, notes = operations(setting, name == "train")
+    if len(ops) >= most:
+        raise CompileError(None, "instructions of the program", len(ops), most)
+    ops = in_order_of_start(ops)
+    needs = dependencies(ops)
+    tokens = add_tokens(ops, needs)
+    for index, op in enumerate(ops):
+        op.instr["tag"] = index & 0x7FF
+    return CompiledProgram(name, tuple(ops), tokens, tuple(needs), tuple(notes))

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folds of every layer."""
+
+from dataclasses import dataclass
+
+from gradcore.isa.fold import block_size, ceil_div, passes, tap_windows
+
+
+@dataclass(frozen=True)
+class LayerFolds:
+    """Folds of one layer: fp computes its sums (and WU), bp the delta of its input, out the delta of its output (pooled
+    or not); delta is the storage fold of its local gradient in the buffer (and of its gate), delta_dram that in
+    DRAM."""
+
+    fp: int
+    bp: int
+    out: int
+    delta: int
+    delta_dram: int
+
+
+def choose_folds(layers, grid: int, images: int, floors=None) -> list:
+    """`LayerFolds` per layer: sums get the fold with the fewest passes, a pooled map the one in which the next layer's
+    backward pass is shortest (ties: the coarser); never coarser than the map before it, at least 1 in front of a
+    pooling and at least `floors[stage]`. Stage 2*l is layer l's sums, 2*l+1 its output."""
+    top, floors = grid.bit_length() - 1, floors or {}
+    least = [
+        max(floors.get(stage, 0), 1 if stage % 2 == 0 and layers[stage // 2].pool else 0)
+        for stage in range(2 * len(layers))
+    ]
+    for stage in reversed(range(len(least) - 1)):
+        least[stage] = max(least[stage], least[stage + 1])
+    folds, limit = [], top
+    for index, p in enumerate(layers):
+        for stage in (2 * index, 2 * index + 1):
+            if stage % 2 == 0:
+                costs = [passes(grid, fold, images, *p.conv_shape[1:]) for fold in range(top + 1)]
+            elif p.pool:
+                costs = [backward_steps(layers[index + 1], grid, fold, images) for fold in range(top + 1)]
+            else:
+                folds.append(limit)
+                continue
+            best = min(range(top + 1), key=lambda fold: (costs[fold], -fold))
+            limit = min(limit, max(best, least[stage]))
+            folds.append(limit)
+    result = []
+    for index, p in enumerate(layers):
+        fp, out = folds[2 * index], folds[2 * index + 1]
+        delta_dram = fp
+        if p.pool:
+            delta_dram = top if fp == out == top else min(out, fp - 1)
+        delta = min(delta_dram + 1, top) if p.pool else fp
+        result.append(LayerFolds(fp, folds[2 * index - 1] if index else fp, out, delta, delta_dram))
+    return result
+
+
+def backward_steps(p, grid: int, fold: int, images: int) -> int:
+    """Array steps per output map and column group that the backward pass of a layer takes in a fold."""
+    steps = ceil_div(images, (grid >> fold) ** 2)
+    for axis in (0, 1):
+        windows = tap_windows(
+            block_size(fold), p.in_shape[1 + axis], delta_shape(p)[1 + axis], p.weight_shape[2 + axis], p.pad[axis]
+        )
+        steps *= sum(blocks * taps for _, blocks, _, taps in windows)
+    return steps
+
+
+def delta_shape(p) -> tuple:
+    """Shape of a layer's local gradient where it can differ from zero: pooling drops an odd last row or column."""
+    return (p.out_shape[0], 2 * p.out_shape[1], 2 * p.out_shape[2]) if p.pool else p.conv_shape

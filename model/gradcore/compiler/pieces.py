@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""LOAD and STORE of a piece of a tensor: some block rows, block columns and channels of an image group."""
+
+from dataclasses import dataclass
+
+from gradcore.compiler.memory_map import MapTensor
+from gradcore.compiler.operation import Op, Place, make
+from gradcore.compiler.setting import Setting
+from gradcore.isa.fold import GateLayout, ceil_div
+from gradcore.isa.instruction import GATE_BUFFER, Opcode
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Blocks and channels of an image group, as (first, end) each, counted as they lie in DRAM."""
+
+    group: int
+    rows: tuple
+    columns: tuple
+    channels: tuple
+
+    @property
+    def counts(self) -> tuple:
+        return tuple(end - first for first, end in (self.rows, self.columns, self.channels))
+
+    @property
+    def vectors(self) -> int:
+        rows, columns, channels = self.counts
+        return rows * columns * channels
+
+
+def _dram(setting: Setting, tensor: MapTensor, piece: Piece) -> tuple:
+    """(fields, range) of a piece in DRAM."""
+    layout, beat, size = tensor.layout, setting.config.mem_bytes, tensor.layout.vector_bytes
+    (rows, columns, channels), (row, column, channel) = (
+        piece.counts,
+        (p[0] for p in (piece.rows, piece.columns, piece.channels)),
+    )
+    first = (row * layout.columns + column) * layout.pitch + channel
+    addr = tensor.addr + piece.group * layout.group_bytes + first * size
+    if channels < layout.pitch:
+        loops, run = ((columns, layout.pitch), (rows, layout.columns * layout.pitch)), channels
+    elif columns < layout.columns:
+        loops, run = ((rows, layout.columns * layout.pitch), (1, 0)), columns * channels
+    else:
+        loops, run = ((1, 0), (1, 0)), piece.vectors
+    (n1, stride1), (n2, stride2) = loops
+    end = addr + ((n1 - 1) * stride1 + (n2 - 1) * stride2 + run) * size
+    fields = dict(base_sel=tensor.base_sel, addr=addr, run_beats=ceil_div(run * size, beat))
+    fields |= dict(n1=n1, stride1=stride1 * size * (n1 > 1), n2=n2, stride2=stride2 * size * (n2 > 1))
+    return fields, (f"dram{tensor.base_sel}", addr, -(-end // beat) * beat)
+
+
+def _buffer(setting: Setting, piece: Piece, place: Place, up: int = 1) -> dict:
+    """Fields of the buffer side; `up` block rows in the buffer come of one in DRAM."""
+    rows, columns, channels = piece.counts
+    tile, grid = place.tile, setting.config.grid
+    base = dict(gate_base=place.base) if place.buffer == GATE_BUFFER else dict(base=place.base)
+    return base | dict(
+        buffer=place.buffer,
+        fold=tile.fold,
+        n_b=1,
+        n_y=rows,
+        n_x=columns,
+        n_c=channels,
+        n_words=piece.vectors,
+        stride_b=tile.stride_b,
+        stride_y=up * tile.stride_y,
+        stride_x=up * tile.stride_x,
+        rot_y=(up * piece.rows[0] << tile.fold) % grid,
+        rot_x=(up * piece.columns[0] << tile.fold) % grid,
+    )
+
+
+def load_piece(
+    setting: Setting, layer: str, tensor: MapTensor, piece: Piece, place: Place, gate: Place | None = None
+) -> Op:
+    """LOAD of a piece to `place`, that of its first block; up-sampled if the tensor says so, scaled by `gate`."""
+    dram, source = _dram(setting, tensor, piece)
+    layout, tile, top = tensor.layout, place.tile, setting.config.log_grid
+    vectors, more, reads = piece.vectors, {}, [source]
+    up = 1 + (tensor.upsample and layout.fold == top)
+    fields = _buffer(setting, piece, place, up)
+    if tensor.upsample:
+        vectors *= 4
+        strides = (tile.stride_y, tile.stride_x) if up == 2 else (2 * tile.stride_b, tile.stride_b)
+        more = dict(upsample=1, pool_bit=min(layout.fold, top - 1), stride_qy=strides[0], stride_qx=strides[1])
+    if gate:
+        more |= dict(scale=1, gate_base=gate.base)
+        reads += gate.ranges
+    if place.buffer == GATE_BUFFER:
+        more |= dict(packed=isinstance(layout, GateLayout))
+    instr = make(Opcode.LOAD, layer, **dram, **fields, **more)
+    beats = dram["run_beats"] * dram["n1"] * dram["n2"]
+    what = " up-sampled" * tensor.upsample + " scaled" * bool(gate)
+    return Op(instr, layer, _text(tensor, piece, what), max(beats, vectors), beats, reads, [*place.ranges])
+
+
+def store_piece(setting: Setting, layer: str, tensor: MapTensor, piece: Piece, place: Place) -> Op:
+    """STORE of a piece from `place`, that of its first block."""
+    dram, target = _dram(setting, tensor, piece)
+    layout, fold = tensor.layout, tensor.layout.fold
+    instr = make(
+        Opcode.STORE,
+        layer,
+        **dram,
+        **_buffer(setting, piece, place),
+        packed=isinstance(layout, GateLayout),
+        height=layout.height - (piece.rows[0] << fold),
+        width=layout.width - (piece.columns[0] << fold),
+        n_valid=min(layout.group_images, layout.images - piece.group * layout.group_images),
+    )
+    beats = dram["run_beats"] * dram["n1"] * dram["n2"]
+    text = _text(tensor, piece, "")
+    return Op(instr, layer, text, max(beats, piece.vectors), beats, [*place.ranges], [target])
+
+
+def _text(tensor: MapTensor, piece: Piece, what: str) -> str:
+    (row, end), (channel, _) = piece.rows, piece.channels
+    return f"{tensor.name} group {piece.group} rows {row}..{end - 1}" + f" maps {channel}.." * bool(channel) + what

@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: Apache-2.0
+"""COMPUTE of the three passes: one operation for each window of blocks."""
+
+from collections import defaultdict
+from itertools import product
+
+from gradcore.compiler.folds import delta_shape
+from gradcore.compiler.limits import CompileError
+from gradcore.compiler.operation import Op, Part, Place, Rows, compute_cycles, make
+from gradcore.compiler.setting import Setting
+from gradcore.compiler.windows import forward_runs, gradient_runs, only_taps, whole, within
+from gradcore.isa.fold import ceil_div, image_place, tap_windows
+from gradcore.isa.instruction import BP, FP, WU, Opcode
+from gradcore.numerics.fixed_point import MODES
+from gradcore.numerics.random_numbers import random_tag
+from gradcore.ops.loss import LOSSES
+
+TURN_ROUND = 2  # cycles from a COMPUTE to the next
+
+
+def operand(setting: Setting, name: str, place: Place, access: int, image: int, shape=None) -> dict:
+    """Fields of an operand (row, col, dst or gate) whose vectors are accessed in fold `access`; `image` is the first
+    of the access's group, whose place inside the group of the storage fold the rotations give."""
+    tile = place.tile
+    _, ih, ix = image_place(setting.config.grid, tile.fold, image)
+    assert tile.fold <= access
+    fields = dict(base=place.base, stride_y=tile.stride_y, stride_x=tile.stride_x, fold=tile.fold)
+    fields |= dict(rot_y=int(ih) << tile.fold, rot_x=int(ix) << tile.fold)
+    if shape:
+        fields |= dict(height=shape[1], width=shape[2])
+    return {f"{name}_{key}": value for key, value in fields.items()}
+
+
+def moved(setting: Setting, fields: dict, names, by0: int, bx0: int, pool: bool = False) -> dict:
+    """Bases of the operands `names` at the window that begins with block (by0, bx0)."""
+    result = {}
+    for name in names:
+        up, half = fields["fold"] - fields[f"{name}_fold"], pool and name == "dst"
+        y, x = ((at << up) >> half for at in (by0, bx0))
+        base = fields[f"{name}_base"] + y * fields[f"{name}_stride_y"] + x * fields[f"{name}_stride_x"]
+        depth = setting.config.gate_depth if name == "gate" else setting.config.act_depth
+        result[f"{name}_base"] = base % depth
+    return result
+
+
+def _common(setting: Setting, fold: int, image: int, shape) -> dict:
+    images = setting.fold_images(fold)
+    return dict(fold=fold, height=shape[1], width=shape[2], n_base=image, n_valid=min(images, setting.images - image))
+
+
+def whole_map(fold: int, shape) -> tuple:
+    """The area of all blocks of a map: (first, end) of rows and of columns."""
+    return tuple((0, ceil_div(size, 1 << fold)) for size in shape[1:])
+
+
+def _column_groups(setting: Setting, maps: tuple) -> dict:
+    """Fields of the columns: maps (first, end) of a tensor."""
+    count = maps[1] - maps[0]
+    groups = ceil_div(count, setting.config.cols)
+    return dict(n_g=groups, n_last=count - (groups - 1) * setting.config.cols)
+
+
+def splits(setting: Setting, index: int) -> bool:
+    """May groups of lanes share the channels of a layer's FP? Its rows of weights must then begin at a multiple of
+    LANES."""
+    return setting.config.split and setting.network.parameters[index].weight_shape[1] % setting.config.lanes == 0
+
+
+def _split(setting: Setting, index: int, image: int, rows: Rows) -> bool:
+    """Do all pixels and images of a group lie in the first COLS lanes? Image 2 is in the lower half of the grid."""
+    fold, grid = setting.folds(index).fp, setting.config.grid
+    lane_rows = min(setting.network.parameters[index].conv_shape[1], 1 << fold)
+    images = min(setting.fold_images(fold), setting.images - image)
+    fits = lane_rows <= setting.config.cols // grid and images <= 2
+    return splits(setting, index) and rows.base % setting.config.lanes == 0 and fits
+
+
+def forward(setting: Setting, index: int, image: int, source: Place, dest: Place, rows: Rows, **more) -> list:
+    """COMPUTE FP of the group that starts with `image`, one for each window of blocks. The first layer is computed as
+    the network has it: unfolding saves steps in WU only.
+
+    `more`: gate, the Place that gates are written to; targets, the Place of the loss's targets; area, the blocks to
+    compute; maps (first, end), the output maps, to which `dest`, `rows` and gates then belong; part, the Part of the
+    reduction, to which `source` and `rows` then belong.
+    """
+    p, fold, cols = setting.network.parameters[index], setting.folds(index).fp, setting.config.cols
+    gate, targets = more.get("gate"), more.get("targets")
+    layout, (outputs, inputs, *kernel) = setting.memory.weight[index].layout, p.weight_shape
+    area, maps = more.get("area") or whole_map(fold, p.conv_shape), more.get("maps", (0, outputs))
+    part = more.get("part")
+    split = not part and _split(setting, index, image, rows)
+    common = dict(
+        mode=FP,
+        row_buf=source.buffer,
+        dst_buf=dest.buffer,
+        bias=p.bias,
+        relu=p.relu,
+        pool=bool(p.pool),
+        rounding=MODES[setting.network.mode("act")],
+        shift=p.shift_fp,
+        bias_exp=p.bias_exp,
+        rnd_tag=random_tag(p.layer, "act"),
+        n_c=inputs // (setting.config.groups if split else 1),
+        wgt_stride_g=layout.inner,
+        wgt_stride_ky=kernel[1] * inputs,
+        wgt_stride_kx=inputs,
+        wgt_stride_cg=setting.config.lanes if split else cols,
+        bias_base=rows.bias_base,
+        split=split,
+        **_common(setting, fold, image, p.conv_shape),
+        map0=maps[0],
+        **_column_groups(setting, maps),
+        **operand(setting, "row", source, fold, image, p.in_shape),
+        **operand(setting, "dst", dest, fold, image, p.out_shape),
+    )
+    operands, writes, late = ["row", "dst"], [*dest.ranges], []
+    if gate or targets:
+        common |= operand(setting, "gate", gate or targets, fold, image)
+        operands.append("gate")
+    if targets:
+        numbers = setting.network.loss_parameters
+        common |= dict(loss=LOSSES[numbers.loss], t_pos=numbers.t_pos, t_neg=numbers.t_neg, loss_shift=numbers.shift)
+        late += targets.ranges
+    elif gate:
+        common |= dict(gate_write=1)
+        writes += gate.ranges
+
+    def window(row, column) -> dict:
+        (by0, n_by, ky0, n_ky), (bx0, n_bx, kx0, n_kx) = row, column
+        fields = dict(by0=by0, n_by=n_by, bx0=bx0, n_bx=n_bx, n_ky=n_ky, n_kx=n_kx)
+        fields |= dict(disp_y0=ky0 - p.pad[0], disp_x0=kx0 - p.pad[1])
+        fields |= dict(wgt_base=rows.base + (ky0 * kernel[1] + kx0) * inputs)
+        return common | fields | moved(setting, common, operands, by0, bx0, bool(p.pool))
+
+    axes = []
+    if part:
+        common |= part.fields(cols, -1)
+        return [
+            _part(setting, p, window, common, area, part, rows, (source, dest, writes, late), f"FP images {image}..")
+        ]
+    for (first, end), *sizes in zip(area, p.conv_shape[1:], p.in_shape[1:], kernel, p.pad):
+        runs = within(forward_runs(fold, *sizes, bool(p.pool)), first, end)
+        axes.append([whole((first, end - first), (0, sizes[2])), runs])
+    reads = [*source.ranges, ("wgt", rows.base, rows.end)]
+    return _windows(setting, p, axes, window, f"FP images {image}..", reads, writes, late)
+
+
+def backward(setting: Setting, index: int, image: int, source: Place, dest: Place, rows: Rows, **more) -> list:
+    """COMPUTE BP: the local gradient at the input of layer `index`. One for each window of blocks that the same taps
+    reach.
+
+    `more`: gate, the Place of the gates that scale it; area, the blocks to compute; maps (first, end), the input maps,
+    to which `dest`, `rows` and the gates then belong; part, the Part of the reduction, to which `source` and `rows`
+    then belong.
+    """
+    p, fold, cols = setting.layers[index], setting.folds(index).bp, setting.config.cols
+    outputs, inputs, *kernel = p.weight_shape
+    gate, maps = more.get("gate"), more.get("maps", (0, inputs))
+    area, width = more.get("area") or whole_map(fold, p.in_shape), maps[1] - maps[0]
+    common = dict(
+        mode=BP,
+        row_buf=source.buffer,
+        dst_buf=dest.buffer,
+        rounding=MODES[setting.network.mode("delta")],
+        shift=p.shift_bp,
+        rnd_tag=random_tag(setting.layers[index - 1].output_layer, "delta"),
+        n_c=outputs,
+        wgt_stride_g=cols,
+        wgt_stride_ky=kernel[1] * width,
+        wgt_stride_kx=width,
+        wgt_stride_cg=kernel[0] * kernel[1] * width,
+        **_common(setting, fold, image, p.in_shape),
+        map0=maps[0],
+        **_column_groups(setting, maps),
+        **operand(setting, "row", source, fold, image, delta_shape(p)),
+        **operand(setting, "dst", dest, fold, image, p.in_shape),
+    )
+    operands, late = ["row", "dst"], []
+    if gate:
+        common |= operand(setting, "gate", gate, fold, image) | dict(scale=1)
+        operands.append("gate")
+        late += gate.ranges
+
+    def window(row, column) -> dict:
+        (by0, n_by, ky0, n_ky), (bx0, n_bx, kx0, n_kx) = row, column
+        fields = dict(by0=by0, n_by=n_by, bx0=bx0, n_bx=n_bx, n_ky=n_ky, n_kx=n_kx)
+        fields |= dict(disp_y0=p.pad[0] - ky0, disp_x0=p.pad[1] - kx0)
+        fields |= dict(wgt_base=rows.base + (ky0 * kernel[1] + kx0) * width)
+        return common | fields | moved(setting, common, operands, by0, bx0)
+
+    part = more.get("part")
+    if part:
+        common |= part.fields(width, cols)
+        return [
+            _part(
+                setting,
+                p,
+                window,
+                common,
+                area,
+                part,
+                rows,
+                (source, dest, [*dest.ranges], late),
+                f"BP images {image}..",
+            )
+        ]
+    axes = [
+        [within(tap_windows(1 << fold, *sizes), *blocks)]
+        for blocks, *sizes in zip(area, p.in_shape[1:], delta_shape(p)[1:], kernel, p.pad)
+    ]
+    reads = [*source.ranges, ("wgt", rows.base, rows.end)]
+    return _windows(setting, p, axes, window, f"BP images {image}..", reads, [*dest.ranges], late)
+
+
+def gradients(
+    setting: Setting, index: int, image: int, delta: Place, act: Place, grads: Rows, first: bool, taps: tuple, **more
+) -> list:
+    """COMPUTE WU: adds the gradients of the group that starts with `image` for some rows of the kernel, with the
+    first one those of the bias; `first`: overwrites what is there. Several, of windows of blocks, where taps find
+    nothing or where one sum of the array could overflow: nothing would tell, unlike in the gradient buffer.
+
+    `more`: area, the blocks of the delta; maps (first, end), the output maps, to which `delta` and `grads` then belong.
+    """
+    p, fold = setting.layers[index], setting.folds(index).fp
+    layout, shape, (outputs, inputs, *kernel) = setting.memory.weight[index].layout, delta_shape(p), p.weight_shape
+    area, maps = more.get("area"), more.get("maps", (0, outputs))
+    blocks = tuple((at, end - at) for at, end in area or whole_map(fold, shape))
+    common = dict(
+        mode=WU,
+        row_buf=delta.buffer,
+        n_rg=ceil_div(maps[1] - maps[0], setting.config.cols),
+        grad_stride_rg=layout.inner,
+        grad_stride_ky=kernel[1] * inputs,
+        grad_stride_kx=inputs,
+        grad_bias_base=grads.bias_base,
+        row_channels=maps[1] - maps[0],
+        col_channels=inputs,
+        **_common(setting, fold, image, shape),
+        **_column_groups(setting, (0, inputs)),
+        **operand(setting, "row", delta, fold, image, shape),
+        **operand(setting, "col", act, fold, image, p.in_shape),
+    )
+    biased = p.bias and not taps[0]
+    touched = [("grad", grads.base + taps[0] * kernel[1] * inputs, grads.end)]
+    if taps[1] < kernel[0] and not area:
+        start = grads.base + taps[0] * kernel[1] * inputs
+        touched = [("grad", start, start + taps[1] * kernel[1] * inputs)]
+        touched += [("grad", grads.bias_base, grads.end)] * biased
+
+    def window(row, column) -> dict:
+        (by0, n_by, ky0, n_ky), (bx0, n_bx, kx0, n_kx) = row, column
+        fields = dict(by0=by0, n_by=n_by, bx0=bx0, n_bx=n_bx, n_ky=n_ky, n_kx=n_kx)
+        fields |= dict(disp_y0=ky0 - p.pad[0], disp_x0=kx0 - p.pad[1])
+        base = grads.base + (ky0 * kernel[1] + kx0) * inputs
+        fields |= dict(grad_base=base % setting.config.grad_depth, grad_first=first)
+        return common | fields | moved(setting, common, ("row", "col"), by0, bx0)
+
+    plain = [whole(blocks[0], taps), whole(blocks[1], (0, kernel[1]))]
+    runs = [gradient_runs(fold, *sizes) for sizes in zip(shape[1:], p.in_shape[1:], kernel, p.pad)]
+    runs = [only_taps(runs[0], *taps), runs[1]]
+    if area:
+        runs = [within(one, *ends) for one, ends in zip(runs, area)]
+    # What the first one overwrites it must reach with every tap.
+    axes = [[one] if area and first else [one, other] for one, other in zip(plain, runs)]
+    # The pass that sums the bias takes every block.
+    options = [
+        pairs
+        for pairs in (list(product(*option)) for option in product(*axes))
+        if not biased or any((row[:2], column[:2]) == blocks for row, column in pairs)
+    ]
+    ops, text = [], f"WU images {image}.." + f" taps {taps[0]}.." * (taps[1] < kernel[0])
+    for row, column in _cheapest(setting, options, window):
+        bias = biased and (row[:2], column[:2]) == blocks
+        biased = biased and not bias
+        for k, (by0, n_by, bx0, n_bx) in enumerate(_exact_windows(setting, p, row[1], column[1])):
+            fields = window((row[0] + by0, n_by, *row[2:]), (column[0] + bx0, n_bx, *column[2:]))
+            fields |= dict(bias=bias, grad_first=first and not k)
+            reads = [*delta.ranges, *act.ranges]
+            ops.append(_compute(setting, p, fields, text + _at(fields), reads, touched, touched))
+    return ops
+
+
+def _exact_windows(setting: Setting, p, rows: int, columns: int) -> list:
+    """(by0, n_by, bx0, n_bx) of windows of rows x columns blocks whose COLS steps each keep every sum of WU in the
+    accumulator."""
+    steps = ((1 << setting.config.acc_width - 1) - 1) >> 2 * setting.network.data_width - 2
+    most = steps // setting.config.cols
+    if not most:
+        raise CompileError(p.name, "steps of a sum of a weight gradient", setting.config.cols, steps)
+    wide, high = min(most, columns), max(1, most // columns)
+    return [
+        (y, min(high, rows - y), x, min(wide, columns - x))
+        for y in range(0, rows, high)
+        for x in range(0, columns, wide)
+    ]
+
+
+def _cheapest(setting: Setting, options: list, window) -> list:
+    """The list of pairs of runs whose COMPUTEs `window(row, column)` take the fewest cycles; of equals the first."""
+
+    def cycles(pairs: list) -> int:
+        fields = (defaultdict(int, window(*pair)) for pair in pairs)
+        return sum(compute_cycles(one, setting.config.cols)[0] + TURN_ROUND for one in fields)
+
+    return min(options, key=cycles) if len(options) > 1 else options[0]
+
+
+def _windows(setting: Setting, p, axes: list, window, text: str, reads: list, writes: list, late: list) -> list:
+    """The operations of the cheapest of the alternatives of each axis."""
+    options = [list(product(*option)) for option in product(*axes)]
+    chosen = (window(*pair) for pair in _cheapest(setting, options, window))
+    return [_compute(setting, p, fields, text + _at(fields), reads, writes, late) for fields in chosen]
+
+
+def _part(
+    setting: Setting, p, window, common: dict, area: tuple, part: Part, rows: Rows, access: tuple, text: str
+) -> Op:
+    """One part of a reduction of one block."""
+    source, dest, writes, late = access
+    runs = ((area[0][0], 1, *part.rows), (area[1][0], 1, *part.columns))
+    fields = window(*runs) | dict(wgt_base=rows.base, keep_in=not part.first, keep_out=not part.last)
+    fields["bias"] = common.get("bias", 0) and part.last
+    written = (writes, late) if part.last else ([], [])
+    reads = [*source.ranges, ("wgt", rows.base, rows.end)]
+    return _compute(setting, p, fields, text + _at(fields), reads, *written)
+
+
+def _at(fields: dict) -> str:
+    return f" blocks {fields['by0']},{fields['bx0']}.." * bool(fields["by0"] or fields["bx0"])
+
+
+def _compute(setting: Setting, p, fields, text, reads, writes, late) -> Op:
+    instr = make(Opcode.COMPUTE, p.name, **fields)
+    return Op(instr, p.name, text, compute_cycles(instr, setting.config.cols)[0], 0, reads, writes, late)

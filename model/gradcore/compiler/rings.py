@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Places in buffers whose addresses count modulo the depth: a ring of block rows that are loaded once, and regions that
+are handed out one after the other."""
+
+from dataclasses import dataclass
+
+from gradcore.compiler.operation import space
+
+
+def ranges(buffer: int, depth: int, start: int, size: int) -> tuple:
+    """What `size` vectors from address `start` modulo the depth on touch."""
+    first = start % depth
+    end = first + size
+    name = space(buffer)
+    if end <= depth:
+        return ((name, first, end),)
+    return ((name, first, depth), (name, 0, end - depth))
+
+
+@dataclass
+class Ring:
+    """Block rows of one tensor in an operand buffer. `at` is where the next row goes, `origin` where row 0 of the image
+    group and columns `key` would be; rows first..end-1 are there."""
+
+    buffer: int
+    depth: int
+    at: int = 0
+    key: object = None
+    origin: int = 0
+    first: int = 0
+    end: int = 0
+
+    def need(self, key, size: int, first: int, end: int) -> tuple | None:
+        """Makes room for rows first..end-1 of `size` vectors each; (first, end) of those to load, None if all are
+        there."""
+        if key != self.key or not self.first <= first <= self.end:
+            self.key, self.origin, self.first, self.end = key, (self.at - first * size) % self.depth, first, first
+        if end <= self.end:
+            return None
+        missing = self.end, end
+        self.end = end
+        self.first = max(self.first, end - self.depth // size)
+        self.at = (self.origin + end * size) % self.depth
+        return missing
+
+    def ranges(self, size: int, first: int, end: int) -> tuple:
+        """What rows first..end-1 touch."""
+        return ranges(self.buffer, self.depth, self.origin + first * size, (end - first) * size)
+
+
+@dataclass
+class Region:
+    """Addresses first..end-1, handed out in turn."""
+
+    first: int
+    end: int
+    at: int = -1
+
+    def take(self, size: int, align: int = 1) -> int:
+        """Address of the next `size`."""
+        at = -(-max(self.at, self.first) // align) * align
+        if at + size > self.end:
+            at = -(-self.first // align) * align
+        self.at = at + size
+        return at

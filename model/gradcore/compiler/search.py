@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The search: which `Choices` give the fastest program by the estimate."""
+
+from contextlib import suppress
+from dataclasses import replace
+
+from gradcore.compiler.choices import Choices
+from gradcore.compiler.compiled import INDEX_LIMIT, CompiledNetwork, compile_program
+from gradcore.compiler.limits import CompileError
+from gradcore.compiler.memory_map import memory_map
+from gradcore.compiler.setting import Setting
+from gradcore.compiler.unfold import unfolded
+from gradcore.isa.config import EngineConfig
+
+
+def search(network, config: EngineConfig, images: int, keep: bool) -> CompiledNetwork:
+    """The fastest programs found for minibatches of `images`. Raises CompileError where none fits."""
+    task = network, config, images, keep
+    first = network.parameters[0]
+    if unfolded(first, config.cols) is first:
+        return _fastest(task, Choices())
+    try:
+        found = _fastest(task, Choices(unfolded=True))
+    except CompileError:
+        return _fastest(task, Choices())  # the unfolded input takes more room
+    if not _one_group(found):
+        return found
+    # With few images the beats of the unfolded input can cost more than the array steps that it spares.
+    return min(found, _fastest(task, Choices()), key=_cycles)
+
+
+def _fastest(task: tuple, choices: Choices) -> CompiledNetwork:
+    """The faster of coarser folds and of strips where something does not fit; then the fastest of the programs with
+    ever coarser folds of the pooled maps: finer ones take fewer steps, but larger tiles."""
+    best = _fitting(task, choices, _coarser, _in_strips)
+    if best.setting.choices != choices:
+        with suppress(CompileError):
+            # Many more instructions mean small pieces: not worth the estimate.
+            most = 4 * len(best.train.ops)
+            best = min(best, _fitting(task, choices, _in_strips, _coarser, most=most), key=_cycles)
+    pooled = [index for index, p in enumerate(best.setting.layers) if p.pool]
+    for index in (index for index in pooled if index not in best.setting.choices.strips):
+        while (fold := best.memory.folds[index].out) < best.memory.folds[index].fp:
+            try:
+                other = _fitting(task, best.setting.choices.with_floor(2 * index + 1, fold + 1), _coarser, _in_strips)
+            except CompileError:
+                break
+            if _cycles(other) >= _cycles(best):
+                break
+            best = other
+    return _early_gradients(best) if _one_group(best) else best
+
+
+def _early_gradients(best: CompiledNetwork) -> CompiledNetwork:
+    """The same with WU before BP in the layers where that is faster: with few images UPDATE takes long, and begins
+    earlier so."""
+    for index in reversed(range(1, len(best.setting.layers))):
+        best = _try(best, early=best.setting.choices.early | {index})
+    if len(best.setting.layers) > 1:
+        best = _try(best, last_row=True)
+    return best
+
+
+def _try(best: CompiledNetwork, **changed) -> CompiledNetwork:
+    """The faster of a network and the same with other choices that leave its memory map as it is."""
+    setting = replace(best.setting, choices=best.setting.choices.but(**changed))
+    train = compile_program("train", setting)
+    return replace(best, setting=setting, train=train) if train.cycles < best.train.cycles else best
+
+
+def _fitting(task: tuple, choices: Choices, *remedies, most: int = INDEX_LIMIT) -> CompiledNetwork:
+    """The network with `choices`, or with the first that fits of those that the remedies, in this order, make of them.
+    Raises CompileError where none helps."""
+    while True:
+        try:
+            return _compile(task, choices, most)
+        except _Refused as refused:
+            other = next(filter(None, (remedy(refused, choices) for remedy in remedies)), None)
+            if not other:
+                raise refused.error from None
+            choices = other
+
+
+class _Refused(Exception):
+    """A CompileError, with the folds that were tried."""
+
+    def __init__(self, error: CompileError, memory, layers: tuple):
+        self.error, self.memory, self.layers = error, memory, layers
+
+
+def _compile(task: tuple, choices: Choices, most: int = INDEX_LIMIT) -> CompiledNetwork:
+    network, config, images, keep = task
+    layers = network.parameters
+    if choices.unfolded:
+        layers = (unfolded(layers[0], config.cols), *layers[1:])
+    memory = None
+    try:
+        memory = memory_map(network, layers, config, images, choices)
+        setting = Setting(network, layers, config, images, memory, choices, keep)
+        return CompiledNetwork(setting, compile_program("train", setting, most), compile_program("infer", setting))
+    except CompileError as error:
+        raise _Refused(error, memory, layers) from None
+
+
+def _coarser(refused: _Refused, choices: Choices) -> Choices | None:
+    """A coarser fold in the finest of the maps concerned."""
+    memory = refused.memory
+    if not memory:
+        return None
+    now = {stage: _stage_fold(memory, stage) for stage in refused.error.stages if stage < 2 * len(memory.folds)}
+    if not now or min(now.values()) == memory.act[0].layout.grid.bit_length() - 1:
+        return None
+    stage = min(now, key=now.get)  # of equals the first
+    return choices.with_floor(stage, now[stage] + 1)
+
+
+def _in_strips(refused: _Refused, choices: Choices) -> Choices | None:
+    """The layers concerned in strips, with those whose gates BP reads there."""
+    more, layers = set(refused.error.strips), refused.layers
+    for index in sorted(more):
+        while index < len(layers) - 1 and layers[index].relu and not layers[index].pool:
+            index += 1
+            more.add(index)
+    for index in sorted(more):
+        while index and layers[index - 1].relu and not layers[index - 1].pool:
+            index -= 1
+            more.add(index)
+    return choices.but(strips=choices.strips | more) if not more <= choices.strips else None
+
+
+def _stage_fold(memory, stage: int) -> int:
+    folds = memory.folds[stage // 2]
+    return folds.out if stage % 2 else folds.fp
+
+
+def _cycles(compiled: CompiledNetwork) -> int:
+    return compiled.train.cycles
+
+
+def _one_group(compiled: CompiledNetwork) -> bool:
+    """Has every tensor a single group of images?"""
+    return all(tensor.layout.groups == 1 for tensor in compiled.memory.act)

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every step of the compiler reads."""
+
+from dataclasses import dataclass
+
+from gradcore.compiler.choices import Choices
+from gradcore.compiler.folds import LayerFolds
+from gradcore.compiler.memory_map import MapTensor, MemoryMap
+from gradcore.isa.config import EngineConfig
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A network on an engine for minibatches of `images`; `layers` are its layers as WU computes them. `keep`: tensors
+    that nobody loads are stored too."""
+
+    network: object
+    layers: tuple
+    config: EngineConfig
+    images: int
+    memory: MemoryMap
+    choices: Choices = Choices()
+    keep: bool = False
+
+    @property
+    def last(self) -> int:
+        """Index of the last layer."""
+        return len(self.layers) - 1
+
+    def folds(self, index: int) -> LayerFolds:
+        return self.memory.folds[index]
+
+    def fold_images(self, fold: int) -> int:
+        """Images of a group in a fold."""
+        return (self.config.grid >> fold) ** 2
+
+    def group_images(self, index: int) -> int:
+        """Images of a group of a layer's sums."""
+        return self.fold_images(self.folds(index).fp)
+
+    def input(self, index: int) -> MapTensor:
+        """What the forward pass of a layer reads."""
+        return self.memory.act[index] if index else self.memory.images
+
+    def output(self, index: int, train: bool) -> MapTensor:
+        """What the forward pass of a layer writes: its activations, after the loss the delta."""
+        return self.memory.delta[index] if train and index == self.last else self.memory.act[index + 1]

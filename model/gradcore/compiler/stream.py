@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layers in strips, from DRAM to DRAM: what the three passes share."""
+
+from dataclasses import dataclass, field
+
+from gradcore.compiler.body import Body
+from gradcore.compiler.memory_map import MapTensor, Tile
+from gradcore.compiler.operation import Place
+from gradcore.compiler.pieces import Piece, load_piece, store_piece
+from gradcore.compiler.rings import Region, Ring, ranges
+from gradcore.compiler.setting import Setting
+from gradcore.compiler.strips import Axis, Share
+from gradcore.isa.instruction import GATE_BUFFER
+
+
+def plain_axes(tensor: MapTensor, **change) -> list:
+    """Axes of rows and columns of a tensor whose pixels are those computed."""
+    layout = tensor.layout
+    return [Axis(size, 1 << layout.fold, **change) for size in (layout.height, layout.width)]
+
+
+@dataclass
+class Source:
+    """A tensor that comes in strips through a ring in an operand buffer; up-sampled and scaled by `gate` if it is a
+    pooled delta. `axes`: what a computed pixel needs of it."""
+
+    body: Body
+    index: int
+    tensor: MapTensor
+    ring: Ring
+    axes: list
+    stages: tuple = ()
+    gate: MapTensor | None = None
+    gates: Region | None = None
+
+    @property
+    def fold(self) -> int:
+        return self.tensor.tile.fold
+
+    @property
+    def _twice(self) -> int:
+        """Block rows in the buffer that come of one in DRAM."""
+        return 1 + (self.tensor.upsample and self.tensor.layout.fold == self.body.setting.config.log_grid)
+
+    @property
+    def _groups(self) -> int:
+        """Image groups in the buffer that come of one in DRAM."""
+        return 4 if self.tensor.upsample and self._twice == 1 else 1
+
+    def channels(self, maps: tuple) -> tuple:
+        """Stored channels of maps (first, end): what fills up the unit belongs to the last."""
+        layout = self.tensor.layout
+        return maps[0], layout.pitch if maps[1] == layout.channels else maps[1]
+
+    def shares(self, maps: tuple) -> list:
+        """What a strip takes."""
+        first, end = self.channels(maps)
+        vectors, config = self._groups * (end - first), self.body.setting.config
+        rows, columns = self.axes
+        found = [
+            Share(
+                "vectors of what a strip reads",
+                config.act_depth,
+                vectors,
+                rows,
+                columns,
+                True,
+                self._twice == 2,
+                self.stages,
+            )
+        ]
+        if self.gate:
+            depth = self.gates.end - self.gates.first
+            found.append(
+                Share("gate vectors of a strip", depth, vectors, rows, columns, False, self._twice == 2, self.stages)
+            )
+        return found
+
+    def fits_block(self, shape: tuple, block: int, maps: int) -> bool:
+        """Is there room for what one block of a map of `shape` pixels needs, of all maps?"""
+        pixels = [[(at, min(at + block, size)) for at in range(0, size, block)] for size in shape]
+        shares = self.shares((0, maps))
+        wide = [
+            max(end - first for first, end in (axis.span(*ends) for ends in one))
+            for axis, one in zip(self.axes, pixels)
+        ]
+        return all(wide[0] * wide[1] * share.vectors <= share.depth for share in shares)
+
+    def place(self, area: tuple, image: int, maps: tuple) -> Place:
+        """Place of the image group with `image` for an area in pixels; loads what is missing."""
+        setting, layout = self.body.setting, self.tensor.layout
+        share = Share("", 0, 0, *self.axes, False, self._twice == 2)
+        (first, end), columns = share.spans(area)
+        channels = self.channels(maps)
+        tile = Tile(self.fold, channels[1] - channels[0], 1, columns[1] - columns[0], self._groups, True)
+        group = self.tensor.group(image)
+        missing = self.ring.need((self.tensor.name, group, columns, channels), tile.size, first, end)
+        if missing:
+            rows, wide = (tuple(n // self._twice for n in axis) for axis in (missing, columns))
+            # Up-sampling can reach beyond the map.
+            piece = Piece(
+                group, (rows[0], min(rows[1], layout.rows)), (wide[0], min(wide[1], layout.columns)), channels
+            )
+            found = Place(
+                self.ring.buffer,
+                (self.ring.origin + missing[0] * tile.size) % self.ring.depth,
+                tile,
+                self.ring.ranges(tile.size, *missing),
+            )
+            name = setting.layers[self.index].name
+            gate = self._load_gates(name, piece, missing, tile) if self.gate else None
+            self.body.ops.append(load_piece(setting, name, self.tensor, piece, found, gate))
+        inside = image % layout.group_images // setting.fold_images(self.fold)
+        base = self.ring.origin + inside * tile.stride_b - columns[0] * tile.stride_x
+        return Place(self.ring.buffer, base % self.ring.depth, tile, self.ring.ranges(tile.size, first, end))
+
+    def _load_gates(self, name: str, piece: Piece, rows: tuple, tile: Tile) -> Place:
+        """Gates of rows (first, end) as they lie in the buffer, of all groups that the piece becomes."""
+        layout, size = self.gate.layout, (rows[1] - rows[0]) * tile.size
+        start = self.gates.take(size)
+        touched = (("gate", start, start + size),)
+        columns = tuple(n * self._twice for n in piece.columns)
+        for k in range(self._groups):
+            group = piece.group * self._groups + k
+            if group < layout.groups:
+                part = Piece(
+                    group,
+                    (rows[0], min(rows[1], layout.rows)),
+                    (columns[0], min(columns[1], layout.columns)),
+                    piece.channels,
+                )
+                place = Place(GATE_BUFFER, start + k * tile.stride_b, tile, touched)
+                self.body.ops.append(load_piece(self.body.setting, name, self.gate, part, place))
+        return Place(GATE_BUFFER, start, tile, touched)
+
+
+@dataclass
+class Result:
+    """A tensor that is computed in strips in an operand buffer or in the gate buffer and stored strip by strip; with
+    `load` it is loaded instead (gates that scale). `axes`: what a computed pixel gives of it."""
+
+    body: Body
+    index: int
+    tensor: MapTensor
+    buffer: int
+    region: Region
+    axes: list
+    stages: tuple = ()
+    load: bool = False
+    open: dict = field(default_factory=dict)
+
+    def channels(self, maps: tuple) -> tuple:
+        layout = self.tensor.layout
+        return maps[0], layout.pitch if maps[1] == layout.channels else maps[1]
+
+    def shares(self, maps: tuple) -> list:
+        first, end = self.channels(maps)
+        depth = self.region.end - self.region.first
+        name = "gate vectors of a strip" if self.buffer == GATE_BUFFER else "vectors of what a strip gives"
+        return [Share(name, depth, end - first, *self.axes, stages=self.stages)]
+
+    def _piece(self, area: tuple, image: int, maps: tuple) -> Piece:
+        rows, columns = (axis.span(*ends) for axis, ends in zip(self.axes, area))
+        return Piece(self.tensor.group(image), rows, columns, self.channels(maps))
+
+    def place(self, area: tuple, image: int, maps: tuple) -> Place:
+        """Place of the image group with `image` for an area in pixels."""
+        piece = self._piece(area, image, maps)
+        rows, columns, channels = piece.counts
+        tile = Tile(self.tensor.layout.fold, channels, rows, columns)
+        if piece not in self.open:
+            start = self.region.take(tile.size)
+            self.open[piece] = Place(self.buffer, start, tile, ranges(self.buffer, self.region.end, start, tile.size))
+            if self.load:
+                name = self.body.setting.layers[self.index].name
+                self.body.ops.append(load_piece(self.body.setting, name, self.tensor, piece, self.open[piece]))
+        found = self.open[piece]
+        base = found.base - piece.rows[0] * tile.stride_y - piece.columns[0] * tile.stride_x
+        return Place(
+            self.buffer,
+            base % self.body.setting.config.gate_depth
+            if self.buffer == GATE_BUFFER
+            else base % self.body.setting.config.act_depth,
+            tile,
+            found.ranges,
+        )
+
+    def finish(self, area: tuple, image: int, maps: tuple, after: int):
+        """STORE, unless images from `after` on belong to the same group."""
+        setting = self.body.setting
+        if after < setting.images and self.tensor.group(after) == self.tensor.group(image):
+            return
+        piece = self._piece(area, image, maps)
+        place = self.open.pop(piece)
+        if not self.load and not any(axis.misses(ends[0]) for axis, ends in zip(self.axes, area)):
+            self.body.ops.append(store_piece(setting, setting.layers[self.index].name, self.tensor, piece, place))
+
+
+def gate_region(setting: Setting) -> Region:
+    """The gate buffer behind the gates that stay."""
+    return Region(setting.memory.gate_vectors, setting.config.gate_depth)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Strips: how many block rows and columns of a map a COMPUTE takes at once, so that what it reads and writes fits the
+buffers."""
+
+from dataclasses import dataclass
+
+from gradcore.compiler.limits import CompileError
+from gradcore.compiler.setting import Setting
+from gradcore.isa.fold import ceil_div
+
+
+@dataclass(frozen=True)
+class Axis:
+    """How the pixels of a computed map belong to those of another, on one axis: pixels a..b-1 need (or give)
+    (a + low) >> half .. (b + high) >> half of `size` pixels, in blocks of `block`."""
+
+    size: int
+    block: int
+    low: int = 0
+    high: int = 0
+    half: int = 0
+
+    def misses(self, first: int) -> bool:
+        """Do pixels from `first` on belong to none?"""
+        return (first + self.low) >> self.half >= self.size
+
+    def span(self, first: int, end: int) -> tuple:
+        """(first, end) of the blocks; at least one."""
+        low = min(max((first + self.low) >> self.half, 0), self.size - 1)
+        high = min(max(-(-(end + self.high) >> self.half), low + 1), self.size)
+        return low // self.block, ceil_div(high, self.block)
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a strip takes of a buffer: blocks of two axes with `vectors` each. A ring keeps rows for the next strip;
+    else two places are wanted."""
+
+    name: str
+    depth: int
+    vectors: int
+    rows: Axis
+    columns: Axis
+    ring: bool = False
+    pairs: bool = False  # rows and columns come in twos: what LOAD up-samples
+    stages: tuple = ()  # whose coarser folds make it smaller
+
+    def spans(self, area: tuple) -> tuple:
+        """(rows, columns) of blocks for an area in pixels."""
+        found = self.rows.span(*area[0]), self.columns.span(*area[1])
+        return tuple((a // 2 * 2, ceil_div(b, 2) * 2) for a, b in found) if self.pairs else found
+
+
+@dataclass(frozen=True)
+class Strips:
+    """A computed map of `shape` pixels in strips of `rows` x `columns` blocks of `block` pixels."""
+
+    shape: tuple
+    block: int
+    rows: int
+    columns: int
+
+    def __str__(self) -> str:
+        return f"strips of {self.rows} x {self.columns} blocks of {self.block} x {self.block} pixels"
+
+    def areas(self) -> list:
+        """((first, end) of rows, (first, end) of columns) in blocks, from left to right, each downwards."""
+        high, wide = (ceil_div(size, self.block) for size in self.shape)
+        return [
+            ((y, min(y + self.rows, high)), (x, min(x + self.columns, wide)))
+            for x in range(0, wide, self.columns)
+            for y in range(0, high, self.rows)
+        ]
+
+    def pixels(self, area: tuple) -> tuple:
+        return tuple((a * self.block, min(b * self.block, n)) for (a, b), n in zip(area, self.shape))
+
+
+def choose_strips(setting: Setting, index: int, shape: tuple, block: int, step: int, shares: list) -> Strips:
+    """The highest strips with which all shares fit with room for the next strip, else without; of all columns if
+    possible. Strips have a multiple of `step` blocks. Raises CompileError."""
+    high, wide = (ceil_div(size, block) for size in shape)
+    columns = wide
+    while True:
+        whole = range(-(-high // step) * step, 0, -step)
+        for ahead in (True, False):
+            for rows in whole:
+                strips = Strips(shape, block, rows, columns)
+                worst = _worst(strips, shares, ahead)
+                if worst is None:
+                    return strips
+        if columns <= step:
+            share, need = worst
+            raise CompileError(setting.layers[index].name, f"{share.name} of a block", need, share.depth, share.stages)
+        columns = -(-columns // 2 // step) * step
+
+
+def _worst(strips: Strips, shares: list, ahead: bool) -> tuple | None:
+    """A share that does not fit and its need, or None. `ahead`: with room for the next strip."""
+    areas = strips.areas()
+    for share in shares:
+        need = 0
+        for area in areas:
+            (first, end), (left, right) = share.spans(strips.pixels(area))
+            size = (right - left) * share.vectors
+            more = min(end - first, ceil_div(strips.rows * strips.block >> share.rows.half, share.rows.block))
+            need = max(need, (end - first + (more if share.ring else end - first) * ahead) * size)
+        if need > share.depth:
+            return share, need
+    return None

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""LOAD, LOADW, STORE and UPDATE: one operation at a time."""
+
+from gradcore.compiler.limits import CompileError
+from gradcore.compiler.memory_map import FIXED, MapTensor
+from gradcore.compiler.operation import Op, Place, Rows, make
+from gradcore.compiler.setting import Setting
+from gradcore.isa.fold import ceil_div
+from gradcore.isa.instruction import GATE_BUFFER, Opcode
+from gradcore.numerics.fixed_point import COEF_MAX, MODES
+from gradcore.numerics.random_numbers import random_tag
+
+
+def contiguous(setting: Setting, base_sel, addr, words, word_bytes) -> tuple:
+    """DRAM fields of one run of words, and its range."""
+    beats = ceil_div(words * word_bytes, setting.config.mem_bytes)
+    fields = dict(base_sel=base_sel, addr=addr, run_beats=beats, n1=1, n2=1, n_words=words)
+    return fields, (f"dram{base_sel}", addr, addr + beats * setting.config.mem_bytes)
+
+
+def _group(setting: Setting, tensor: MapTensor, group: int) -> tuple:
+    layout = tensor.layout
+    return contiguous(
+        setting,
+        tensor.base_sel,
+        tensor.addr + group * layout.group_bytes,
+        layout.group_vectors,
+        setting.config.vector_bytes,
+    )
+
+
+def load(setting: Setting, layer: str, tensor: MapTensor, group: int, place: Place, scale=None) -> Op:
+    """LOAD of one image group; up-sampled if the tensor says so, scaled by `scale` = (first gate vector, tile,
+    vectors in all)."""
+    layout, tile = tensor.layout, place.tile
+    fields, dram = _group(setting, tensor, group)
+    strides = dict(stride_b=tile.stride_b, stride_y=tile.stride_y, stride_x=tile.stride_x)
+    reads, vectors = [dram], layout.group_vectors
+    if tensor.upsample:
+        vectors *= 4
+        strides |= dict(upsample=1, pool_bit=min(layout.fold, setting.config.log_grid - 1))
+        if layout.fold == setting.config.log_grid:
+            strides |= dict(
+                stride_y=2 * tile.stride_y,
+                stride_x=2 * tile.stride_x,
+                stride_qy=tile.stride_y,
+                stride_qx=tile.stride_x,
+            )
+        else:
+            strides |= dict(stride_qy=2 * tile.stride_b, stride_qx=tile.stride_b)
+    if scale:
+        first, gate_tile, total = scale
+        start = first + group * tile.groups * gate_tile.size
+        strides |= dict(scale=1, gate_base=start)
+        reads.append(("gate", start, min(start + tile.groups * gate_tile.size, first + total)))
+    instr = make(
+        Opcode.LOAD,
+        layer,
+        **fields,
+        buffer=place.buffer,
+        fold=tile.fold,
+        n_b=1,
+        n_y=layout.rows,
+        n_x=layout.columns,
+        n_c=layout.pitch,
+        base=place.base,
+        **strides,
+    )
+    what = " up-sampled" * tensor.upsample + " scaled" * bool(scale)
+    return Op(
+        instr,
+        layer,
+        f"{tensor.name} group {group}{what}",
+        max(fields["run_beats"], vectors),
+        fields["run_beats"],
+        reads,
+        [*place.ranges],
+    )
+
+
+def load_gate(setting: Setting, layer: str, tensor: MapTensor, group: int, first: int) -> Op:
+    """LOAD of one image group of targets into the gate buffer."""
+    layout, tile = tensor.layout, tensor.tile
+    fields, dram = _group(setting, tensor, group)
+    base = first + group * tile.size
+    instr = make(
+        Opcode.LOAD,
+        layer,
+        **fields,
+        buffer=GATE_BUFFER,
+        fold=tile.fold,
+        n_b=1,
+        n_y=layout.rows,
+        n_x=layout.columns,
+        n_c=layout.pitch,
+        gate_base=base,
+        stride_b=tile.stride_b,
+        stride_y=tile.stride_y,
+        stride_x=tile.stride_x,
+    )
+    cycles = max(fields["run_beats"], layout.group_vectors)
+    return Op(
+        instr,
+        layer,
+        f"{tensor.name} group {group}",
+        cycles,
+        fields["run_beats"],
+        [dram],
+        [("gate", base, base + tile.size)],
+    )
+
+
+def store(setting: Setting, layer: str, tensor: MapTensor, group: int, place: Place, urgent: bool = False) -> Op:
+    """STORE of one image group; its tile in the buffer has the shape of the tensor. `urgent`: the array waits for
+    it."""
+    layout = tensor.layout
+    fields, dram = _group(setting, tensor, group)
+    images = min(layout.group_images, layout.images - group * layout.group_images)
+    instr = make(
+        Opcode.STORE,
+        layer,
+        **fields,
+        buffer=place.buffer,
+        fold=layout.fold,
+        n_b=1,
+        n_y=layout.rows,
+        n_x=layout.columns,
+        n_c=layout.pitch,
+        base=place.base,
+        stride_b=layout.group_vectors,
+        stride_y=layout.columns * layout.pitch,
+        stride_x=layout.pitch,
+        urgent=urgent,
+        height=layout.height,
+        width=layout.width,
+        n_valid=images,
+    )
+    return Op(
+        instr,
+        layer,
+        f"{tensor.name} group {group}",
+        max(fields["run_beats"], layout.group_vectors),
+        fields["run_beats"],
+        [*place.ranges],
+        [dram],
+    )
+
+
+def load_rows(setting: Setting, index: int, what: str, offset: int, outer: int, inner: int, base: int, runs=None) -> Op:
+    """LOADW of outer x inner rows, from `offset` bytes behind a layer's first weight: contiguous, or in `runs` =
+    (number, bytes from one to the next)."""
+    p, tensor = setting.network.parameters[index], setting.memory.weight[index]
+    fields, dram = contiguous(setting, FIXED, tensor.addr + offset, outer * inner, setting.config.row_bytes)
+    if runs:
+        fields |= dict(n1=runs[0], stride1=runs[1], run_beats=fields["run_beats"] // runs[0])
+        dram = dram[0], dram[1], dram[1] + (runs[0] - 1) * runs[1] + fields["run_beats"] * setting.config.mem_bytes
+    beats = fields["run_beats"] * fields["n1"]
+    instr = make(Opcode.LOADW, p.name, **fields, n_outer=outer, n_inner=inner, base=base)
+    return Op(instr, p.name, what, max(beats, outer * inner), beats, [dram], [("wgt", base, base + outer * inner)])
+
+
+def load_weights(setting: Setting, index: int, rows: Rows) -> list:
+    """LOADW of weights and of the bias."""
+    p, layout = setting.network.parameters[index], setting.memory.weight[index].layout
+    inputs = p.weight_shape[1]
+    ops = [load_rows(setting, index, "weights", 0, layout.rows // inputs, inputs, rows.base)]
+    if p.bias:
+        ops.append(load_rows(setting, index, "bias", layout.bias_offset, layout.groups, 1, rows.bias_base))
+    return ops
+
+
+def kernel_rows(setting: Setting, index: int, last_apart: bool) -> list:
+    """Rows of the kernel as (first, count) that WU and UPDATE take at once: all, or the last one by itself where
+    that can be done."""
+    config, layout, rows = setting.config, setting.memory.weight[index].layout, setting.layers[index].weight_shape[2]
+    whole_beats = layout.inner // rows * config.row_bytes % config.mem_bytes == 0
+    apart = last_apart and rows > 1 and layout.groups == 1 and whole_beats
+    return [(0, rows - 1), (rows - 1, 1)] if apart else [(0, rows)]
+
+
+def update(setting: Setting, index: int, grads: Rows, held: Rows | None, taps: tuple) -> list:
+    """UPDATE of the weights of some rows of the kernel, with the first one of the bias; `held`: their rows in the
+    weight buffer, from where they are read."""
+    p, layout = setting.layers[index], setting.memory.weight[index].layout
+    inputs = setting.network.parameters[index].weight_shape[1]
+    first, inner = (n * layout.inner // p.weight_shape[2] for n in taps)
+    source = held and dict(wgt_base=held.base + first, wgt_inner=inputs)
+    ops = [update_rows(setting, index, (0, layout.groups), (first, inner), grads.base + first, source)]
+    if p.bias and not first:
+        source = held and dict(wgt_base=held.bias_base, wgt_inner=1)
+        ops.append(update_bias(setting, index, (0, layout.groups), grads.bias_base, source))
+    return ops
+
+
+def update_rows(setting: Setting, index: int, groups: tuple, rows: tuple, base: int, source=None) -> Op:
+    """UPDATE of the rows (first, number) of output groups (first, number). Their gradients begin at row `base`."""
+    p, layout = setting.layers[index], setting.memory.weight[index].layout
+    offset = (groups[0] * layout.inner + rows[0]) * setting.config.row_bytes
+    place = dict(outer=groups[1], inner=rows[1], base=base, key=rows[0], map0=groups[0] * setting.config.cols)
+    return _update(setting, index, "weights", offset, p.weight_update, place, source)
+
+
+def update_bias(setting: Setting, index: int, groups: tuple, base: int, source=None) -> Op:
+    """UPDATE of the bias of output groups (first, number)."""
+    p, layout = setting.layers[index], setting.memory.weight[index].layout
+    offset = layout.bias_offset + groups[0] * setting.config.row_bytes
+    place = dict(outer=groups[1], inner=1, base=base, key=layout.inner, map0=groups[0] * setting.config.cols)
+    return _update(setting, index, "bias", offset, p.bias_update, place, source)
+
+
+def _update(setting: Setting, index: int, what: str, offset: int, numbers, place: dict, source) -> Op:
+    p, config = setting.layers[index], setting.config
+    tensor, previous = setting.memory.weight[index], setting.memory.momentum[index]
+    momentum, words = setting.network.optimiser == "momentum", place["outer"] * place["inner"]
+    fields, dram = contiguous(setting, FIXED, tensor.addr + offset, words, config.row_bytes)
+    _, dram_momentum = contiguous(setting, FIXED, previous.addr + offset, words, config.row_bytes)
+    drams = [dram, dram_momentum] if momentum else [dram]
+    if not (0 <= numbers.lr_m <= COEF_MAX and 0 <= numbers.beta_m <= COEF_MAX):
+        raise CompileError(p.name, "learning rate or momentum coefficient", max(numbers.lr_m, numbers.beta_m), COEF_MAX)
+    instr = make(
+        Opcode.UPDATE,
+        p.name,
+        momentum=momentum,
+        rounding=MODES[setting.network.mode("param")],
+        base_sel=FIXED,
+        addr=fields["addr"],
+        run_beats=fields["run_beats"],
+        momentum_addr=dram_momentum[1] if momentum else 0,
+        n_outer=place["outer"],
+        n_inner=place["inner"],
+        base=place["base"],
+        shift_g=numbers.shift_g,
+        shift_v=numbers.shift_v,
+        shift_w=numbers.shift_w,
+        lr_m=numbers.lr_m,
+        beta_m=numbers.beta_m if momentum else 0,
+        rnd_tag=random_tag(p.layer, "param"),
+        key=place["key"],
+        map0=place["map0"],
+        n_words=words,
+        resident=bool(source),
+        **(source or {}),
+    )
+    reads, writes = [*drams, ("grad", place["base"], place["base"] + words)], drams
+    if source:
+        reads[0] = ("wgt", source["wgt_base"], source["wgt_base"] + words)
+    beats = (2 * len(drams) - bool(source)) * fields["run_beats"]
+    return Op(instr, p.name, what, max(words, beats), beats, reads, writes)
