@@ -17,7 +17,7 @@ from gradcore.compiler.tokens import add_tokens, dependencies
 from gradcore.compiler.unfold import unfold_images
 from gradcore.isa import instruction as isa
 from gradcore.isa.config import EngineConfig
-from gradcore.isa.instruction import Opcode
+from gradcore.isa.instruction import Opcode, problem
 from gradcore.ops.loss import targets
 
 INDEX_LIMIT = 1 << 24  # instruction indices of the ERROR register
@@ -154,6 +154,9 @@ def compile_program(name: str, setting: Setting, most: int = INDEX_LIMIT) -> Com
     ops, notes = operations(setting, name == "train")
     if len(ops) >= most:
         raise CompileError(None, "instructions of the program", len(ops), most)
+    for op in ops:
+        if problem(op.instr, setting.config):
+            raise CompileError(op.layer, "bytes behind a beat of a piece of a tensor", op.instr["addr"], 0)
     ops = in_order_of_start(ops)
     needs = dependencies(ops)
     tokens = add_tokens(ops, needs)

@@ -24,6 +24,10 @@ REFUSED = (
     ("weight rows or vectors of a tap of one column group", "less than COLS channels of a tap fit"),
     ("gradient rows of one row of the kernel", "WU does not cut a row of the kernel"),
     ("bytes of weights behind a beat", "a tile of weights must begin at a beat: maps x COLS words are no whole beats"),
+    (
+        "bytes behind a beat of a piece of a tensor",
+        "pieces that DRAM moves begin at a beat: gates and narrow rows may not",
+    ),
     ("numbers of an instruction", "layers, minibatches, padding beyond what an instruction says"),
 )
 

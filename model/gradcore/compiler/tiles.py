@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tiles of the maps of a layer: those whose weights, or gradients, are on chip together."""
 
-from math import gcd
+from math import gcd, lcm
 
 from gradcore.compiler.setting import Setting
 from gradcore.isa.fold import ceil_div
@@ -11,7 +11,8 @@ def output_tiles(setting: Setting, index: int, depth: int, share: int = 1) -> li
     """Output maps (first, end) in tiles whose rows, with a row of bias for each group, take at most 1/share of
     `depth`; empty where not even the smallest fits."""
     p, layout = setting.layers[index], setting.memory.weight[index].layout
-    step = _beats(setting, layout.inner)
+    # The rows of weights of a tile, and those of its bias, begin at a beat.
+    step = lcm(_beats(setting, layout.inner), _beats(setting, 1) if p.bias else 1)
     most = depth // share // (layout.inner + p.bias)
     return _cut(layout.outputs, layout.groups, most, step, setting.config.cols)
 
