@@ -107,14 +107,16 @@ async def sums_are_cleared_unless_they_were_kept(dut):
     cols = parameter("COLS")
     await start(dut, start=0, s_clear=0, s_instruction=0, s_hold=0)
     kept, seen = False, set()
-    while len(seen) < 8:
-        if random.random() < 0.1:
+    while len(seen) < 10:
+        forgotten = kept and random.random() < 0.3
+        if forgotten:
             dut.s_clear.value = 1
             await cycles(dut, 1)
             dut.s_clear.value, kept = 0, False
         instr = random_compute(cols, 0.9)
         assert (await issue(dut, instr))[1] == pass_marks(instr, cols, kept), f"{instr}, kept {kept}"
-        seen.add((kept, instr["keep_in"], instr["keep_out"]))
+        seen |= {(kept, instr["keep_in"], instr["keep_out"])}
+        seen |= {("forgotten", instr["keep_in"])} if forgotten else set()
         kept = bool(instr["keep_out"])
 
 

@@ -59,6 +59,8 @@ def choose(instr):
         instr["keep_in"], instr["keep_out"] = random.choice([(0, 1), (1, 0), (1, 1)])
         for name in ("n_g", "n_by", "n_bx"):
             instr[name] = 1
+        instr["mode"] = random.randrange(3)
+        instr["split"] &= instr["mode"] == 0
     elif instr.opcode in (Opcode.LOAD, Opcode.STORE) and random.getrandbits(1):
         instr["buffer"] = 2
         instr["packed"] = 1 if instr.opcode == Opcode.STORE else random.getrandbits(1)
