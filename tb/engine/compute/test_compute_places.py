@@ -32,6 +32,7 @@ SAME = (
     "loss_shift",
     "n_valid",
     "rnd_tag",
+    "map0",
     "n_base",
 )
 LOOPS = ("n_g", "n_rg", "n_by", "n_bx", "n_ky", "n_kx")
