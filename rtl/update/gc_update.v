@@ -27,7 +27,7 @@ module gc_update #(
     input  wire [COLS*DW-1:0]    s_wgt,         // signed
     input  wire [COLS*DW-1:0]    s_mom,         // signed
     input  wire [31:0]           s_key,         // row key
-    input  wire [15:0]           s_of,          // output map of lane 0
+    input  wire [31:0]           s_of,          // output map of lane 0
     output wire                  m_valid,
     input  wire                  m_ready,
     output wire [COLS*DW-1:0]    m_wgt,

@@ -13,7 +13,7 @@ module gc_update_random #(
     input  wire [31:0]          s_seed,
     input  wire [15:0]          s_tag,
     input  wire [31:0]          s_key,
-    input  wire [15:0]          s_of,      // output map of lane 0
+    input  wire [31:0]          s_of,      // output map of lane 0
     output wire [3*COLS*16-1:0] m_rnd      // gradient at [0 +: COLS*16], momentum, weight
 );
     reg  [9:0]  valid_q;
@@ -53,10 +53,10 @@ module gc_update_random #(
         for (c = 0; c < COLS; c = c + 1) begin : g_lane
             localparam [31:0] LANE = c;
             wire [15:0] map;
-            gc_position_axis #(.SALT(32'h9E3779B9)) u_axis (
+            gc_position_axis #(.SALT(32'h9E3779B9 + LANE)) u_axis (
                 .clk(clk),
                 .s_step(step[7:0]),
-                .s_x({16'd0, s_of} + LANE),
+                .s_x(s_of),
                 .s_key(k_mix[15:0]),
                 .m_y(map)
             );

@@ -39,6 +39,7 @@ def fields(word: int) -> dict:
     return found
 
 
-def natural(addr: int, y0: int, x0: int, chan: int, fold: int, height: int = 4095, width: int = 4095) -> int:
-    """A whole vector in its storage fold."""
-    return record(addr=addr, y0=y0, x0=x0, chan=chan, fold_a=fold, fold_s=fold, height=height, width=width)
+def natural(addr: int, y0: int, x0: int, chan: int, fold: int, **more: int) -> int:
+    """A whole vector in its storage fold; `more`: rotations, extent of the map if it has one."""
+    more = {"height": 4095, "width": 4095} | more
+    return record(addr=addr, y0=y0, x0=x0, chan=chan, fold_a=fold, fold_s=fold, **more)

@@ -345,6 +345,8 @@ def transfers_case(config: EngineConfig, rng) -> Case:
             stride_y=y,
             stride_b=n["n_y"] * y,
             fold=rng.randint(0, config.log_grid),
+            rot_y=rng.randrange(8),
+            rot_x=rng.randrange(8),
         )
 
     def rows() -> dict:
@@ -359,6 +361,8 @@ def transfers_case(config: EngineConfig, rng) -> Case:
             beats = -(-shape["n_words"] * config.vector_bytes // beat)
             packed_beats = -(-shape["n_words"] * config.gate_bytes // beat)
             kept = dict(height=rng.randint(1, 16), width=rng.randint(1, 16), n_valid=rng.randint(1, config.lanes))
+            if rng.random() < 0.3:
+                kept |= dict(rot_y=rng.randrange(8), rot_x=rng.randrange(8))
             bits = shape | kept | dict(buffer=isa.GATE_BUFFER, packed=1, urgent=rng.randrange(2))
             if how == "packed":  # targets or bits, then bits
                 words = rng.randrange(2)
@@ -392,7 +396,7 @@ def transfers_case(config: EngineConfig, rng) -> Case:
                         Opcode.UPDATE,
                         **shape,
                         momentum=rng.randrange(2),
-                        rounding=rng.randrange(3),
+                        rounding=rng.randrange(4),
                         addr=start,
                         momentum_addr=start + beats * beat,
                         run_beats=beats,
@@ -403,6 +407,7 @@ def transfers_case(config: EngineConfig, rng) -> Case:
                         beta_m=rng.randrange(1 << 15),
                         rnd_tag=rng.randrange(1 << 16),
                         key=rng.getrandbits(16),
+                        map0=rng.randrange(1 << 16),
                         **held,
                     )
                 )

@@ -6,9 +6,10 @@ import numpy as np
 
 from gradcore.isa import instruction as isa
 from gradcore.isa import registers as reg
-from gradcore.isa.fold import ceil_div, to_bytes
+from gradcore.isa.fold import ceil_div, lane_images, to_bytes
 from gradcore.isa.instruction import BP, FP, GATE_BUFFER, Opcode
 from gradcore.numerics.fixed_point import requantize
+from gradcore.numerics.random_numbers import even_bits, odd_bits, position_random
 
 SIZE = 1 << 20
 
@@ -20,6 +21,7 @@ class Program:
     def __init__(self, config):
         self.config, self.image, self.at = config, np.zeros(SIZE, np.uint8), 0
         self.instructions, self.expected = [], []  # expected: (address, bytes)
+        self.seed = 0  # of the random numbers
 
     def room(self, size: int) -> int:
         """Address of so many bytes, whole beats."""
@@ -98,6 +100,7 @@ class Program:
         values = reg.window(0, 0, SIZE, reg.READ | reg.WRITE) | {
             reg.IRQ_ENABLE: reg.IRQ_DONE | reg.IRQ_FAILED,
             reg.PROG_BASE: start,
+            reg.SEED: self.seed,
             reg.PROG_LENGTH: len(words) // isa.BYTES,
         }
         for offset, value in values.items():
@@ -140,6 +143,7 @@ def reductions(config, rng, parts: int, count: int = 2, split: bool = False, alo
     """`count` reductions over channels and taps of one block, each in `parts` parts, all COMPUTEs behind each other;
     the last one drains while the next begins. `alone`: each part is loaded just before it."""
     program, computes, stores, act_at, wgt_at, dst_at = Program(config), [], [], 0, 0, 0
+    program.seed = int(rng.integers(1 << 32))
     for _ in range(count):
         mode = FP if split else int(rng.choice([FP, BP]))
         fold = 0 if split else int(rng.integers(config.log_grid + 1))
@@ -172,7 +176,9 @@ def reductions(config, rng, parts: int, count: int = 2, split: bool = False, alo
             dst_fold=fold,
             gate_fold=fold,
             shift=int(rng.integers(4, config.data_width + 4)),
-            rounding=int(rng.integers(3)),
+            rounding=int(rng.integers(4)),
+            rnd_tag=int(rng.integers(1 << 16)),
+            map0=int(rng.choice([0, rng.integers(1 << 16), (1 << 16) - 1])),
             row_height=height,
             row_width=width,
             dst_height=height,
@@ -231,7 +237,10 @@ def reductions(config, rng, parts: int, count: int = 2, split: bool = False, alo
             compute = isa.instruction(Opcode.COMPUTE, **common, **fields, **wgt)
             (program.instructions if alone else computes).append(compute)
             act_at += n_c
-        result = requantize(total, common["shift"], config.data_width, common["rounding"]).T
+        n, channel = lane_images(config.grid, fold, 0)[:, None], common["map0"] + np.arange(n_last)
+        place = y[:, None] << 8 | odd_bits(n), x[:, None] << 8 | even_bits(n)
+        rnd = position_random(program.seed, common["rnd_tag"], channel, *place)
+        result = requantize(total, common["shift"], config.data_width, common["rounding"], rnd).T
         inside = (y < height) & (x < width)
         row = np.arange(config.lanes) // config.grid
         result = np.where(inside & (row < config.cols // config.grid if split else True), result, 0)
@@ -257,6 +266,7 @@ def gates(config, rng) -> Program:
     height, width = (int(n) for n in rng.integers(1, 2 * py + 1, 2))
     n = (1, ceil_div(height, py), ceil_div(width, py), channels)
     vectors, images = int(np.prod(n)), (config.grid // py) ** 2
+    rot_y, rot_x = (py * int(k) for k in rng.integers(8 // py, size=2))  # the map begins anywhere in a larger one
     y, x, *_ = _lanes(config, fold)
     by, bx = np.mgrid[: n[1], : n[2]]
     inside = (by[..., None] * py + y < height) & (bx[..., None] * py + x < width)
@@ -271,6 +281,8 @@ def gates(config, rng) -> Program:
             Opcode.LOAD,
             buffer=buffer,
             base=base + move & 0xFFFF,
+            rot_y=rot_y,
+            rot_x=rot_x,
             **program.transfer(address, n, fold, packed),
             **fields,
         )
@@ -280,7 +292,7 @@ def gates(config, rng) -> Program:
         data = np.pad(data, (0, -len(data) % config.mem_bytes))
         address = program.room(len(data))
         place = program.transfer(address, n, fold, packed)
-        program.add(Opcode.STORE, buffer=buffer, **place, **window, **fields)
+        program.add(Opcode.STORE, buffer=buffer, rot_y=rot_y, rot_x=rot_x, **place, **window, **fields)
         program.expected.append((address, data))
         return address
 
@@ -308,6 +320,11 @@ def gates(config, rng) -> Program:
             f"{name}_{key}": value
             for name in ("row", "dst")
             for key, value in (("height", height), ("width", width), ("stride_y", n[2] * n[3]), ("stride_x", n[3]))
+        },
+        **{
+            f"{name}_{key}": value
+            for name in ("row", "dst", "gate")
+            for key, value in (("rot_y", rot_y), ("rot_x", rot_x))
         },
         height=height,
         width=width,

@@ -60,7 +60,7 @@ class Setting:
         cols, dw, acc_w = parameter("COLS"), parameter("DW"), parameter("ACC_W")
         p = self.numbers
         grad, wgt, mom = numbers(acc_w, cols, p.shift_g), numbers(dw, cols, p.shift_w), numbers(dw, cols, p.shift_v)
-        key, of = random.getrandbits(random.choice([8, 32])), random.randrange(65536 - cols)
+        key, of = random.getrandbits(random.choice([8, 32])), random.getrandbits(random.choice([8, 22]))
         maps = of + np.arange(cols)
         rnd = [position_random(self.seed, self.tag, key, maps, j) for j in (GRADIENT, MOMENTUM, WEIGHT)]
         before = np.array(mom) if self.momentum else np.zeros(cols, np.int64)

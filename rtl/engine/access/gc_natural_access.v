@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The access record of one whole vector in its storage fold: no displacement, no rotation. Lanes outside the map of
-// s_height x s_width pixels, 4095 for any, read as zero and are not written. Wires only.
+// The access record of one whole vector in its storage fold: no displacement. Lanes outside the map of s_height x
+// s_width pixels, 4095 for any, read as zero and are not written. s_rot_y, s_rot_x: rows and columns of pixels before
+// the block that s_y0 and s_x0 count from, modulo GRID. Wires only.
 `default_nettype none
 
 module gc_natural_access #(
@@ -11,6 +12,8 @@ module gc_natural_access #(
     input  wire [11:0]         s_x0,
     input  wire [15:0]         s_chan,
     input  wire [1:0]          s_fold,
+    input  wire [2:0]          s_rot_y,
+    input  wire [2:0]          s_rot_x,
     input  wire [11:0]         s_height,
     input  wire [11:0]         s_width,
     output wire [ACCESS_W-1:0] m_access
@@ -22,7 +25,7 @@ module gc_natural_access #(
         .s_chan(s_chan),
         .s_stride_y(16'd0), .s_stride_x(16'd0),
         .s_fold_a(s_fold), .s_fold_s(s_fold),
-        .s_rot_y(3'd0), .s_rot_x(3'd0),
+        .s_rot_y(s_rot_y), .s_rot_x(s_rot_x),
         .s_height(s_height), .s_width(s_width),
         .m_access(m_access)
     );

@@ -56,7 +56,7 @@ module gc_shared_buffer #(
     wire [ACCESS_W-1:0] scrub;
     gc_natural_access #(.ACCESS_W(ACCESS_W)) u_scrub (
         .s_addr({{(20-AW){1'b0}}, scrub_addr_q}), .s_y0(12'd0), .s_x0(12'd0), .s_chan(16'd0),
-        .s_fold(2'd0), .s_height(12'hfff), .s_width(12'hfff),
+        .s_fold(2'd0), .s_rot_y(3'd0), .s_rot_x(3'd0), .s_height(12'hfff), .s_width(12'hfff),
         .m_access(scrub)
     );
     always @(posedge clk) begin

@@ -40,6 +40,7 @@ module gc_compute_places #(
     output reg  [5:0]          m_loss_shift,
     output reg  [15:0]         m_n_valid,
     output reg  [15:0]         m_rnd_tag,
+    output reg  [15:0]         m_map0,
     output reg  [15:0]         m_n_base,
     output reg  [15:0]         m_grad_addr,
     output reg  [ACCESS_W-1:0] m_dst,
@@ -90,7 +91,7 @@ module gc_compute_places #(
     wire [19:0] gate_base;
     wire [2:0]  dst_rot_y, dst_rot_x, gate_rot_y, gate_rot_x;
     wire [15:0] grad_base, grad_stride_rg, grad_stride_ky, grad_stride_kx, grad_bias_base;
-    wire [15:0] t_pos, t_neg, n_valid, rnd_tag, n_base;
+    wire [15:0] t_pos, t_neg, n_valid, rnd_tag, map0, n_base;
     wire [5:0]  loss_shift;
     gc_decode_results u_results (
         .s_instruction(instruction),
@@ -103,7 +104,7 @@ module gc_compute_places #(
         .m_grad_base(grad_base), .m_grad_bias_base(grad_bias_base), .m_grad_stride_rg(grad_stride_rg),
         .m_grad_stride_ky(grad_stride_ky), .m_grad_stride_kx(grad_stride_kx),
         .m_t_pos(t_pos), .m_t_neg(t_neg), .m_loss_shift(loss_shift),
-        .m_n_valid(n_valid), .m_rnd_tag(rnd_tag), .m_n_base(n_base)
+        .m_n_valid(n_valid), .m_rnd_tag(rnd_tag), .m_map0(map0), .m_n_base(n_base)
     );
     wire       wu      = mode == WU;
     wire [1:0] dst_a   = fold - {1'b0, pool};
@@ -245,6 +246,7 @@ module gc_compute_places #(
         m_loss_shift <= loss_shift;
         m_n_valid    <= n_valid;
         m_rnd_tag    <= rnd_tag;
+        m_map0       <= map0;
         m_n_base     <= n_base;
         m_grad_addr  <= is_sum ? grad_bias_base + index[0 +: 16] : grad_base + grad_rg + grad_ky + grad_kx + chan;
         m_dst        <= dst;

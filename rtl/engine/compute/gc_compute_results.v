@@ -44,6 +44,7 @@ module gc_compute_results #(
     input  wire [5:0]                 s_loss_shift,
     input  wire [15:0]                s_n_valid,
     input  wire [15:0]                s_rnd_tag,
+    input  wire [15:0]                s_map0,
     input  wire [15:0]                s_n_base,
     input  wire [GRID*GRID*ACC_W-1:0] s_acc,
     // gate buffer
@@ -84,7 +85,7 @@ module gc_compute_results #(
     wire [GRID*32-1:0]  coord_j;
     wire [LANES*16-1:0] rnd;
     reg  [15:0]         tag_q;
-    reg  [15:0]         chan_q;
+    reg  [16:0]         map_q;
     wire [11:0]         y0, x0;
     wire [15:0]         chan;
     wire                stochastic = s_valid && !s_wu && (&s_rounding);
@@ -102,7 +103,7 @@ module gc_compute_results #(
 
     always @(posedge clk) begin
         tag_q  <= s_rnd_tag;
-        chan_q <= chan;
+        map_q  <= {1'b0, s_map0} + {1'b0, chan};
     end
     gc_fold_coordinates #(.GRID(GRID)) u_coordinates (
         .clk(clk), .rst(rst),
@@ -112,7 +113,7 @@ module gc_compute_results #(
     wire random_m_valid_unused;
     gc_position_random #(.GRID(GRID)) u_random (
         .clk(clk), .rst(rst),
-        .s_valid(coord_valid), .s_seed(cfg_seed), .s_tag(tag_q), .s_k({16'd0, chan_q}), .s_i(coord_i), .s_j(coord_j),
+        .s_valid(coord_valid), .s_seed(cfg_seed), .s_tag(tag_q), .s_k({15'd0, map_q}), .s_i(coord_i), .s_j(coord_j),
         .m_valid(random_m_valid_unused), .m_rnd(rnd)
     );
 

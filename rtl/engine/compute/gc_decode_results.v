@@ -14,6 +14,7 @@ module gc_decode_results (
     output wire [15:0]   m_dst_stride_x,
     output wire [15:0]   m_dst_height,
     output wire [15:0]   m_dst_width,
+    output wire [15:0]   m_map0,
     output wire [15:0]   m_gate_stride_y,
     output wire [15:0]   m_gate_stride_x,
     output wire [15:0]   m_grad_base,
@@ -40,6 +41,7 @@ module gc_decode_results (
     assign m_dst_stride_x   = s_instruction[16*18 +: 16];
     assign m_dst_height     = s_instruction[16*19 +: 16];
     assign m_dst_width      = s_instruction[16*20 +: 16];
+    assign m_map0           = s_instruction[16*21 +: 16];
     assign m_gate_stride_y  = s_instruction[16*22 +: 16];
     assign m_gate_stride_x  = s_instruction[16*23 +: 16];
     assign m_grad_base      = s_instruction[16*40 +: 16];

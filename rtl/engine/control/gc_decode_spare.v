@@ -17,7 +17,8 @@ module gc_decode_spare (
     };
     assign m_load = |{
         s_instruction[16*0+15], s_instruction[16*1 +: 5], s_instruction[16*2+10], s_instruction[16*2+13 +: 3],
-        s_instruction[16*24 +: 16], s_instruction[16*28+4 +: 12], s_instruction[16*29 +: 16*35]
+        s_instruction[16*24 +: 16], s_instruction[16*28+4 +: 12], s_instruction[16*29+6 +: 10],
+        s_instruction[16*30 +: 16*34]
     };
     assign m_loadw = |{
         s_instruction[16*0+15], s_instruction[16*1 +: 5], s_instruction[16*2 +: 8],
@@ -26,20 +27,20 @@ module gc_decode_spare (
     };
     assign m_compute = |{
         s_instruction[16*0+15], s_instruction[16*2+15], s_instruction[16*4+14 +: 2],
-        s_instruction[16*5+12 +: 4], s_instruction[16*21 +: 16], s_instruction[16*39+4 +: 12],
+        s_instruction[16*5+12 +: 4], s_instruction[16*39+4 +: 12],
         s_instruction[16*49+6 +: 10], s_instruction[16*56+4 +: 12], s_instruction[16*59 +: 16*5]
     };
     assign m_store = |{
         s_instruction[16*0+15], s_instruction[16*1 +: 5], s_instruction[16*2+2 +: 2],
         s_instruction[16*2+6 +: 2], s_instruction[16*2+11], s_instruction[16*2+13 +: 3],
         s_instruction[16*22+12 +: 4], s_instruction[16*23+12 +: 4], s_instruction[16*24+7 +: 9],
-        s_instruction[16*28+4 +: 12], s_instruction[16*29 +: 16*35]
+        s_instruction[16*28+4 +: 12], s_instruction[16*29+6 +: 10], s_instruction[16*30 +: 16*34]
     };
     assign m_update = |{
         s_instruction[16*0+15], s_instruction[16*1 +: 5], s_instruction[16*2+4 +: 4],
         s_instruction[16*2+10 +: 6], s_instruction[16*13 +: 16], s_instruction[16*16 +: 16*2],
         s_instruction[16*19+15], s_instruction[16*20+15], s_instruction[16*21+15],
-        s_instruction[16*27 +: 16*37]
+        s_instruction[16*28 +: 16*36]
     };
 
     wire _unused = &{1'b0, s_instruction};

@@ -21,6 +21,8 @@ module gc_decode_load (
     output wire [15:0]   m_stride_x,
     output wire [15:0]   m_stride_qy,
     output wire [15:0]   m_stride_qx,
+    output wire [2:0]    m_rot_y,
+    output wire [2:0]    m_rot_x,
     output wire [19:0]   m_gate_base
 );
     assign m_buffer    = s_instruction[16*2 +: 2];
@@ -40,6 +42,8 @@ module gc_decode_load (
     assign m_stride_x  = s_instruction[16*21 +: 16];
     assign m_stride_qy = s_instruction[16*22 +: 16];
     assign m_stride_qx = s_instruction[16*23 +: 16];
+    assign m_rot_y     = s_instruction[16*29 +: 3];
+    assign m_rot_x     = s_instruction[16*29+3 +: 3];
     assign m_gate_base = s_instruction[16*27 +: 20];
 
     wire _unused = &{1'b0, s_instruction};

@@ -14,6 +14,8 @@ module gc_decode_store (
     output wire [15:0]   m_stride_b,
     output wire [15:0]   m_stride_y,
     output wire [15:0]   m_stride_x,
+    output wire [2:0]    m_rot_y,
+    output wire [2:0]    m_rot_x,
     output wire [19:0]   m_gate_base,
     output wire          m_packed,
     output wire          m_urgent,
@@ -31,6 +33,8 @@ module gc_decode_store (
     assign m_stride_b  = s_instruction[16*19 +: 16];
     assign m_stride_y  = s_instruction[16*20 +: 16];
     assign m_stride_x  = s_instruction[16*21 +: 16];
+    assign m_rot_y     = s_instruction[16*29 +: 3];
+    assign m_rot_x     = s_instruction[16*29+3 +: 3];
     assign m_gate_base = s_instruction[16*27 +: 20];
     assign m_packed    = s_instruction[16*2+12];
     assign m_urgent    = s_instruction[16*2+10];

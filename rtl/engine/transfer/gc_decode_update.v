@@ -23,7 +23,8 @@ module gc_decode_update (
     output wire [14:0]   m_beta_m,
     output wire [15:0]   m_rnd_tag,
     output wire [31:0]   m_key,
-    output wire [31:0]   m_n_words
+    output wire [31:0]   m_n_words,
+    output wire [15:0]   m_map0
 );
     assign m_n_outer       = s_instruction[16*14 +: 16];
     assign m_n_inner       = s_instruction[16*15 +: 16];
@@ -45,6 +46,7 @@ module gc_decode_update (
     assign m_rnd_tag       = s_instruction[16*22 +: 16];
     assign m_key           = s_instruction[16*23 +: 32];
     assign m_n_words       = s_instruction[16*25 +: 32];
+    assign m_map0          = s_instruction[16*27 +: 16];
 
     wire _unused = &{1'b0, s_instruction};
 endmodule

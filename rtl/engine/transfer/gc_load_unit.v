@@ -64,12 +64,13 @@ module gc_load_unit #(
     wire [15:0] n_b, n_y, n_x, n_c;
     wire [15:0] base, stride_b, stride_y, stride_x, stride_qy, stride_qx;
     wire [19:0] gate_base;
+    wire [2:0]  rot_y, rot_x;
     gc_decode_load u_load (
         .s_instruction(s_instruction),
         .m_buffer(buffer), .m_packed(bits), .m_fold(fold), .m_derive(derive),
         .m_upsample(upsample), .m_scale(scale), .m_pool_bit(pool_bit),
         .m_n_b(n_b), .m_n_y(n_y), .m_n_x(n_x), .m_n_c(n_c),
-        .m_base(base), .m_gate_base(gate_base),
+        .m_base(base), .m_gate_base(gate_base), .m_rot_y(rot_y), .m_rot_x(rot_x),
         .m_stride_b(stride_b), .m_stride_y(stride_y), .m_stride_x(stride_x),
         .m_stride_qy(stride_qy), .m_stride_qx(stride_qx)
     );
@@ -123,7 +124,7 @@ module gc_load_unit #(
     );
     gc_natural_access #(.ACCESS_W(ACCESS_W)) u_gate_access (
         .s_addr(walk_addr), .s_y0(walk_y0), .s_x0(walk_x0), .s_chan(walk_chan),
-        .s_fold(fold), .s_height(12'hfff), .s_width(12'hfff),
+        .s_fold(fold), .s_rot_y(rot_y), .s_rot_x(rot_x), .s_height(12'hfff), .s_width(12'hfff),
         .m_access(m_gate_access)
     );
     assign m_gate_valid = walk_valid && room && !derive;
@@ -178,12 +179,12 @@ module gc_load_unit #(
     );
     gc_natural_access #(.ACCESS_W(ACCESS_W)) u_access (
         .s_addr(place_addr), .s_y0(place_y0), .s_x0(place_x0), .s_chan(place_chan),
-        .s_fold(fold), .s_height(12'hfff), .s_width(12'hfff),
+        .s_fold(fold), .s_rot_y(rot_y), .s_rot_x(rot_x), .s_height(12'hfff), .s_width(12'hfff),
         .m_access(m_wr_access)
     );
     gc_natural_access #(.ACCESS_W(ACCESS_W)) u_wr_gate_access (
         .s_addr(derive ? walk_addr : place_addr), .s_y0(place_y0), .s_x0(place_x0), .s_chan(place_chan),
-        .s_fold(fold), .s_height(12'hfff), .s_width(12'hfff),
+        .s_fold(fold), .s_rot_y(rot_y), .s_rot_x(rot_x), .s_height(12'hfff), .s_width(12'hfff),
         .m_access(m_wr_gate_access)
     );
 

@@ -68,12 +68,13 @@ module gc_store_unit #(
     wire [15:0] base, stride_b, stride_y, stride_x;
     wire [11:0] height, width;
     wire [6:0]  n_valid;
+    wire [2:0]  rot_y, rot_x;
     gc_decode_store u_store (
         .s_instruction(s_instruction),
         .m_buffer(buffer), .m_packed(bits), .m_gate_base(gate_base), .m_fold(fold), .m_urgent(urgent),
         .m_n_b(n_b), .m_n_y(n_y), .m_n_x(n_x), .m_n_c(n_c),
         .m_base(base), .m_stride_b(stride_b), .m_stride_y(stride_y), .m_stride_x(stride_x),
-        .m_height(height), .m_width(width), .m_n_valid(n_valid)
+        .m_rot_y(rot_y), .m_rot_x(rot_x), .m_height(height), .m_width(width), .m_n_valid(n_valid)
     );
 
     wire        walk_valid;
@@ -104,7 +105,7 @@ module gc_store_unit #(
     );
     gc_natural_access #(.ACCESS_W(ACCESS_W)) u_access (
         .s_addr(walk_addr), .s_y0(walk_y0), .s_x0(walk_x0), .s_chan(walk_chan),
-        .s_fold(fold), .s_height(height), .s_width(width),
+        .s_fold(fold), .s_rot_y(rot_y), .s_rot_x(rot_x), .s_height(height), .s_width(width),
         .m_access(m_rd_access)
     );
     assign m_rd_valid  = walk_valid && room;

@@ -61,7 +61,7 @@ module gc_update_unit #(
     wire [1:0]  rounding, base_sel;
     wire [47:0] addr, momentum_addr;
     wire [31:0] run_beats, n_words, key;
-    wire [15:0] n_outer, n_inner, base, wgt_base, wgt_inner, rnd_tag;
+    wire [15:0] n_outer, n_inner, base, wgt_base, wgt_inner, rnd_tag, map0;
     wire [5:0]  shift_g;
     wire [4:0]  shift_v;
     wire [3:0]  shift_w;
@@ -75,7 +75,7 @@ module gc_update_unit #(
         .m_wgt_base(wgt_base), .m_wgt_inner(wgt_inner),
         .m_shift_g(shift_g), .m_shift_v(shift_v), .m_shift_w(shift_w),
         .m_lr_m(lr_m), .m_beta_m(beta_m),
-        .m_rnd_tag(rnd_tag), .m_key(key)
+        .m_rnd_tag(rnd_tag), .m_key(key), .m_map0(map0)
     );
 
     // Rows on chip: gradients, and the weights where they are.
@@ -179,7 +179,7 @@ module gc_update_unit #(
         .cfg_seed(cfg_seed), .cfg_tag(rnd_tag),
         .s_valid(row_valid), .s_ready(row_ready), .s_grad(grad_data),
         .s_wgt(resident ? held_data : in_data[0 +: COLS*DW]), .s_mom(in_data[COLS*DW +: COLS*DW]),
-        .s_key(key + {16'd0, index[31:16]}), .s_of(index[15:0] << COLS_LOG),
+        .s_key(key + {16'd0, index[31:16]}), .s_of({16'd0, map0} + ({16'd0, index[15:0]} << COLS_LOG)),
         .m_valid(out_valid), .m_ready(out_ready[0] && (out_ready[1] || !momentum)),
         .m_wgt(out_data[0 +: COLS*DW]), .m_mom(out_data[COLS*DW +: COLS*DW]), .sts_saturated(sts_saturated)
     );

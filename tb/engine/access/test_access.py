@@ -44,9 +44,8 @@ async def takes_every_field_apart(dut):
 @cocotb.test()
 async def is_a_whole_vector_in_its_fold(dut):
     for access in accesses():
-        given = {name: access[name] for name in ("addr", "y0", "x0", "chan", "height", "width")} | {
-            "fold": access["fold_s"]
-        }
+        same = ("addr", "y0", "x0", "chan", "rot_y", "rot_x", "height", "width")
+        given = {name: access[name] for name in same} | {"fold": access["fold_s"]}
         for name, value in given.items():
             getattr(dut, f"s_{name}").value = value
         await Timer(1, "ns")

@@ -50,6 +50,8 @@ def random_load(machine):
         n_words=count,
         base=random.getrandbits(16),
         gate_base=random.getrandbits(20),
+        rot_y=random.getrandbits(3),
+        rot_x=random.getrandbits(3),
         stride_x=n["n_c"] * step,
         stride_y=n["n_c"] * n["n_x"] * step,
         stride_b=n["n_c"] * n["n_x"] * n["n_y"] * step,

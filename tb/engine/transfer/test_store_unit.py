@@ -55,7 +55,8 @@ class Buffer:
             await ReadOnly()
             if ready and not dut.rst.value and dut.m_rd_valid.value:
                 assert int(dut.m_rd_buffer.value) == int(dut.s_instruction.value) >> 32 & 3
-                assert fields(int(dut.m_rd_access.value))["addr"] == self.places.pop(0)
+                access = fields(int(dut.m_rd_access.value))
+                assert {name: access[name] for name in ("addr", "rot_y", "rot_x")} == self.places.pop(0)
                 odd = 1 - (int(dut.s_instruction.value) >> 33 & 1)  # a word that is not masked is seen
                 vector = [random.choice([1, random.getrandbits(self.width) | odd]) for _ in range(self.grid**2)]
                 vector = np.array(vector)
@@ -79,6 +80,8 @@ def random_store(beat, size):
         buffer=buffer,
         packed=buffer // 2,
         gate_base=random.getrandbits(20),
+        rot_y=random.getrandbits(3),
+        rot_x=random.getrandbits(3),
         urgent=random.getrandbits(1),
         addr=ADDRESS,
         run_beats=-(-words * size // beat),
@@ -123,7 +126,8 @@ async def words_of_the_map_arrive_and_zeros_beside_them(dut, stall):
     for _ in range(25):
         instr = random_store(beat, lanes * element)
         first = instr["gate_base"] if instr["packed"] else instr["base"]
-        buffer.places = [first + k & 0xFFFFF for k in range(instr["n_words"])]
+        turn = {name: instr[name] for name in ("rot_y", "rot_x")}
+        buffer.places = [turn | {"addr": first + k & 0xFFFFF} for k in range(instr["n_words"])]
         buffer.vectors.clear()
         memory.data.clear()
         dut.s_instruction.value, dut.start.value = int.from_bytes(encode(instr), "little"), 1

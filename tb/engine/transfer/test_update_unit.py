@@ -119,6 +119,7 @@ def random_update(machine):
         beta_m=random.getrandbits(15),
         rnd_tag=random.getrandbits(16),
         key=random.getrandbits(31),
+        map0=random.choice([0, random.getrandbits(16), 65535]),
         **n,
     )
 

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks larger than the buffers on the compiled RTL, in every bit as the reference trainer: strips that begin in the
+middle of a map, tiles that begin with another than the first output map."""
+
+import numpy as np
+import pytest
+
+from gradcore.compiler.compile import compile_network
+from gradcore.isa.config import EngineConfig
+from gradcore.isa.instruction import Opcode
+from gradcore.network.description import Network
+from gradcore.ops.convolution import Conv, Dense
+from gradcore.sim.backend import Memory, SimBackend
+from gradcore.sim.build import build_engine
+from tb.model.compiler.networks import train
+from tb.model.compiler.test_strips import fields
+
+CONFIG = EngineConfig(grid=4, cols=4, mem_bytes=8, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=512)
+STRIPS = Network(
+    "strips",
+    (2, 12, 9),
+    (Conv(15, (2, 3), (0, 1), pool=2), Conv(2, (3, 2), (0, 1), relu=False), Dense(3)),
+    minibatch=11,
+)
+TILES = Network(
+    "tiles",
+    (2, 4, 13),
+    (Conv(17, (1, 1), pool=2), Conv(12, (2, 3), (0, 1)), Dense(7)),
+    optimiser="momentum",
+    minibatch=12,
+)
+# Fields of which the program must have several values.
+USED = {
+    "strips": (STRIPS, [(Opcode.LOAD, "rot_y"), (Opcode.STORE, "rot_y")]),
+    "tiles": (TILES, [(Opcode.LOAD, "rot_x"), (Opcode.COMPUTE, "map0"), (Opcode.UPDATE, "map0")]),
+}
+
+
+@pytest.mark.parametrize("name", USED)
+def test_rtl_trains_as_the_reference(name):
+    network, used = USED[name]
+    compiled = compile_network(network, CONFIG)
+    assert all(len(fields(compiled, opcode, field)) > 1 for opcode, field in used)
+    rng = np.random.default_rng(5)
+    memory = Memory(1 << 24, latency=int(rng.integers(1, 100)), stall=float(rng.choice([0, 0.3])), seed=5)
+    with SimBackend(build_engine(CONFIG)[0], memory) as backend:
+        train(backend, network, CONFIG, 5)
