@@ -70,7 +70,8 @@ module gc_word_reader #(
         .s_rdat_valid(s_rdat_valid), .s_rdat_data(s_rdat_data),
         .m_valid(beat_valid), .m_ready(beat_ready), .m_data(beat_data), .sts_drained(drained)
     );
-    assign sts_bad = m_valid ? m_ready && m_last && !drained : sts_open && !desc_valid && drained;
+    wire   found;     // a word, or what the last one has left of its beat
+    assign sts_bad = found ? m_ready && m_last && !drained : sts_open && !desc_valid && drained;
 
     // Words of words, and with PACKED words of bits beside them.
     wire bits = cfg_packed && PACKED != 0;
@@ -97,19 +98,22 @@ module gc_word_reader #(
         if (PACKED != 0) begin : g_bits
             wire             bits_valid, bits_ready;
             wire [LANES-1:0] lane;
+            // What the last word leaves of its beat goes with the next start: a flush would be a long path to the DMA.
             gc_stream_downsize #(.WIDTH(LANES), .RATIO(MEM_W/LANES)) u_bits (
-                .clk(clk), .rst(rst),
+                .clk(clk), .rst(rst || start),
                 .s_valid(beat_valid && bits), .s_ready(bits_ready), .s_data(beat_data),
-                .m_valid(bits_valid), .m_ready(m_ready), .m_flush(m_last), .m_data(lane)
+                .m_valid(bits_valid), .m_ready(m_ready), .m_flush(1'b0), .m_data(lane)
             );
             assign beat_ready = bits ? bits_ready : word_ready;
-            assign m_valid    = word_valid || bits_valid;
+            assign found      = word_valid || bits_valid;
+            assign m_valid    = word_valid || (bits_valid && sts_open);
             for (i = 0; i < LANES; i = i + 1) begin : g_lane
                 assign m_data[i*DW]           = bits ? lane[i] : word[i*EW];
                 assign m_data[i*DW+1 +: DW-1] = word[i*EW+1 +: DW-1];
             end
         end else begin : g_words
             assign beat_ready = word_ready;
+            assign found      = word_valid;
             assign m_valid    = word_valid;
             for (i = 0; i < LANES; i = i + 1) begin : g_lane
                 assign m_data[i*DW +: DW] = word[i*EW +: DW];
