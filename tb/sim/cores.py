@@ -275,7 +275,7 @@ def upsample():
 def update():
     """Rows in every rounding, with and without momentum."""
     coefficients = dict(momentum=1, mode=2, shift_g=6, shift_v=5, shift_w=4, lr_m=15, beta_m=15, seed=32, tag=16)
-    found = List(coefficients | dict(grad=96, wgt=32, mom=32, key=32, of=16), dict(wgt=32, mom=32))
+    found = List(coefficients | dict(grad=96, wgt=32, mom=32, key=32, of=32), dict(wgt=32, mom=32))
     for mode, momentum in itertools.product(test_update.MODES, (0, 1)):
         shifts = dict(shift_v=random.randrange(8, 24), shift_g=random.randrange(12))
         setting = test_update.Setting(mode, momentum, **shifts, lr_m=random.randrange(1, 32768))

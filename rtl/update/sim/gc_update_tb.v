@@ -4,7 +4,7 @@
 
 module gc_update_tb;
     localparam COLS = 4, DW = 8, ACC_W = 24;
-    localparam IN_W = 1 + 2 + 6 + 5 + 4 + 15 + 15 + 32 + 16 + COLS*ACC_W + 2*COLS*DW + 32 + 16;
+    localparam IN_W = 1 + 2 + 6 + 5 + 4 + 15 + 15 + 32 + 16 + COLS*ACC_W + 2*COLS*DW + 32 + 32;
 
     wire                  clk, rst, valid, ready, momentum, m_valid, m_ready, saturated;
     wire [IN_W-1:0]       word;
@@ -13,8 +13,8 @@ module gc_update_tb;
     wire [4:0]            shift_v;
     wire [3:0]            shift_w;
     wire [14:0]           lr_m, beta_m;
-    wire [31:0]           seed, key;
-    wire [15:0]           tag, of;
+    wire [31:0]           seed, key, of;
+    wire [15:0]           tag;
     wire [COLS*ACC_W-1:0] grad;
     wire [COLS*DW-1:0]    wgt, mom, m_wgt, m_mom;
 
