@@ -50,17 +50,18 @@ module gc_instruction_check #(
     wire [11:0] height, width;
     wire [6:0]  n_valid;
     wire        bits;
-    wire [84:0] store_unused;
+    wire [90:0] store_unused;
     gc_decode_store u_vectors (
         .s_instruction(s_instruction),
         .m_buffer(buffer), .m_packed(bits), .m_fold(vector_fold),
         .m_n_b(n_b), .m_n_y(n_y), .m_n_x(n_x), .m_n_c(n_c),
         .m_height(height), .m_width(width), .m_n_valid(n_valid),
         .m_base(store_unused[15:0]), .m_stride_b(store_unused[31:16]), .m_stride_y(store_unused[47:32]),
-        .m_stride_x(store_unused[63:48]), .m_urgent(store_unused[64]), .m_gate_base(store_unused[84:65])
+        .m_stride_x(store_unused[63:48]), .m_urgent(store_unused[64]), .m_gate_base(store_unused[84:65]),
+        .m_rot_y(store_unused[87:85]), .m_rot_x(store_unused[90:88])
     );
     wire         derive, upsample, scale_load;
-    wire [186:0] load_unused;
+    wire [192:0] load_unused;
     gc_decode_load u_load (
         .s_instruction(s_instruction),
         .m_derive(derive), .m_upsample(upsample), .m_scale(scale_load),
@@ -68,7 +69,8 @@ module gc_instruction_check #(
         .m_pool_bit(load_unused[6:5]), .m_n_b(load_unused[22:7]), .m_n_y(load_unused[38:23]),
         .m_n_x(load_unused[54:39]), .m_n_c(load_unused[70:55]), .m_base(load_unused[86:71]),
         .m_stride_b(load_unused[102:87]), .m_stride_y(load_unused[118:103]), .m_stride_x(load_unused[134:119]),
-        .m_stride_qy(load_unused[150:135]), .m_stride_qx(load_unused[166:151]), .m_gate_base(load_unused[186:167])
+        .m_stride_qy(load_unused[150:135]), .m_stride_qx(load_unused[166:151]), .m_gate_base(load_unused[186:167]),
+        .m_rot_y(load_unused[189:187]), .m_rot_x(load_unused[192:190])
     );
     wire [15:0] n_outer, n_inner, base_unused;
     gc_decode_loadw u_rows (
@@ -78,7 +80,7 @@ module gc_instruction_check #(
     );
     wire         momentum, resident;
     wire [15:0]  wgt_inner;
-    wire [272:0] update_unused;
+    wire [288:0] update_unused;
     gc_decode_update u_update (
         .s_instruction(s_instruction),
         .m_momentum(momentum), .m_momentum_addr(momentum_addr),
@@ -89,7 +91,7 @@ module gc_instruction_check #(
         .m_wgt_base(update_unused[179:164]),
         .m_shift_g(update_unused[185:180]), .m_shift_v(update_unused[190:186]), .m_shift_w(update_unused[194:191]),
         .m_lr_m(update_unused[209:195]), .m_beta_m(update_unused[224:210]),
-        .m_rnd_tag(update_unused[240:225]), .m_key(update_unused[272:241])
+        .m_rnd_tag(update_unused[240:225]), .m_key(update_unused[272:241]), .m_map0(update_unused[288:273])
     );
     wire [1:0]  mode, loss, fold, row_fold, col_fold, dst_fold, gate_fold;
     wire        split, keep_in, keep_out;
