@@ -241,8 +241,9 @@ def test_refuses_sums_that_could_overflow():
         Network("t", (2048, 8, 8), (Dense(2, bias=False),))
     Network("t", (2047, 8, 8), (Dense(2),))
     Network("t", (2048, 8, 8), (Dense(2),), data_width=15)
-    with pytest.raises(NetworkError, match="layer 1 'fc1': maps: a backward sum of 262144"):
-        Network("t", (1, 8, 8), (Conv(1, 1), Dense(4096)))
+    with pytest.raises(NetworkError, match="layer 1 'conv1': maps: a backward sum of 147456"):
+        Network("t", (1, 11, 11), (Conv(1, 1), Conv(4096, 6, pool=2), Dense(2)))
+    Network("t", (1, 8, 8), (Conv(1, 1), Dense(4096)))  # a pixel meets one tap of each map
 
 
 def test_refuses_what_cannot_be_read(tmp_path):
