@@ -13,20 +13,21 @@ from gradcore.compiler.unfold import unfolded
 from gradcore.isa.config import EngineConfig
 
 
-def search(network, config: EngineConfig, images: int, keep: bool) -> CompiledNetwork:
-    """The fastest programs found for minibatches of `images`. Raises CompileError where none fits."""
-    task = network, config, images, keep
+def search(network, config: EngineConfig, images: int, keep: bool, whole: bool) -> CompiledNetwork:
+    """The fastest programs found for minibatches of `images`; `whole` as in `Choices`. Raises CompileError where none
+    fits."""
+    task, start = (network, config, images, keep), Choices(whole=whole)
     first = network.parameters[0]
     if unfolded(first, config.cols) is first:
-        return _fastest(task, Choices())
+        return _fastest(task, start)
     try:
-        found = _fastest(task, Choices(unfolded=True))
+        found = _fastest(task, start.but(unfolded=True))
     except CompileError:
-        return _fastest(task, Choices())  # the unfolded input takes more room
+        return _fastest(task, start)  # the unfolded input takes more room
     if not _one_group(found):
         return found
     # With few images the beats of the unfolded input can cost more than the array steps that it spares.
-    return min(found, _fastest(task, Choices()), key=_cycles)
+    return min(found, _fastest(task, start), key=_cycles)
 
 
 def _fastest(task: tuple, choices: Choices) -> CompiledNetwork:
@@ -116,6 +117,8 @@ def _coarser(refused: _Refused, choices: Choices) -> Choices | None:
 
 def _in_strips(refused: _Refused, choices: Choices) -> Choices | None:
     """The layers concerned in strips, with those whose gates BP reads there."""
+    if choices.whole:
+        return None
     more, layers = set(refused.error.strips), refused.layers
     for index in sorted(more):
         while index < len(layers) - 1 and layers[index].relu and not layers[index].pool:

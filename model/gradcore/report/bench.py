@@ -42,7 +42,7 @@ def engine_for(network: Network, config: EngineConfig) -> EngineConfig:
     minibatch; powers of two. Raises CompileError when no legal depth is enough."""
     while True:
         try:
-            compiled = compile_network(network, config)
+            compiled = compile_network(network, config, whole=True)
         except CompileError as error:
             name = next((field for words, field in GROWING.items() if words in str(error.quantity)), None)
             if name is None or getattr(config, name) >= (1 << 20 if name == "gate_depth" else 1 << 16):
