@@ -20,7 +20,7 @@ FAULTS = {
         "assign s_ready = 1'b1",
     ),
     "stream/stream_downsize": ("stream/gc_stream_downsize", "(lane_q == LAST) || m_flush", "(lane_q == LAST)"),
-    "stream/delay_line": ("stream/gc_delay_line", "clear ? {W{1'b0}} : stage[i]", "stage[i]"),
+    "stream/delay_line": ("stream/gc_delay_line", "(CLEAR != 0 && clear) ? {W{1'b0}} : stage[i]", "stage[i]"),
     "axi/axil_slave": ("axi/gc_axil_slave", "aw_q && w_q && !bvalid_q", "aw_q && w_q"),
     "axi/axi_master": ("axi/gc_axi_master", "assign m_axi_wlast   = s_wdat_last", "assign m_axi_wlast   = 1'b1"),
     "avalon/avalon_agent": ("avalon/gc_avalon_agent", "byteenable_q <= avs_byteenable", "byteenable_q <= 4'hf"),

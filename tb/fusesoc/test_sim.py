@@ -23,7 +23,7 @@ FAULTS = {
     "update": ("update/gc_update_lane", "keep_wide - step_wide", "keep_wide + step_wide"),
     "dma": ("dma/gc_dma_bursts", "capped < edge_32", "capped > edge_32"),
     "sequencer": ("sequencer/gc_loop_nest", "next + ONE == count", "next + ONE != count"),
-    "engine": ("engine/gc_lane_mask", "{1'b0, number} < s_images", "{1'b0, number} >= s_images"),
+    "engine": ("engine/compute/gc_lane_mask", "{1'b0, number} < s_images", "{1'b0, number} >= s_images"),
     "axi": ("axi/gc_axi_master", "m_axi_awvalid && !m_axi_awready", "m_axi_awvalid || !m_axi_awready"),
     "avalon": ("avalon/gc_avalon_master", "{1'b0, s_rreq_len} + 9'd1", "{1'b0, s_rreq_len} - 9'd1"),
 }
