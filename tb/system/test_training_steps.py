@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from gradcore.compiler import search as compiler
+from gradcore.compiler.compile import compile_network
 from gradcore.isa.config import EngineConfig
 from gradcore.network.description import Network
 from gradcore.ops.convolution import Conv, Dense
@@ -73,9 +74,7 @@ def test_last_taps_of_the_second_layer_after_the_first_layer():
         "last", (3, 16, 16), (Conv(4, (3, 3), (1, 1)), Conv(4, (3, 3), (1, 1), pool=2), Dense(3)), minibatch=1
     )
     parts = [
-        op.text
-        for op in compiler.compile_network(network, config).train.ops
-        if op.layer == "conv1" and op.text.startswith("WU")
+        op.text for op in compile_network(network, config).train.ops if op.layer == "conv1" and op.text.startswith("WU")
     ]
     assert len(parts) == 2
     train_on_machine(network, config, 1)
