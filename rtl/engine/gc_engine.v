@@ -71,13 +71,11 @@ end else if (GATE_DEPTH < 64 || GATE_DEPTH > 1048576 || (GATE_DEPTH & (GATE_DEPT
     gradcore_illegal_parameter_GATE_DEPTH_must_be_a_power_of_two_from_64_to_1048576 u_stop ();
 // the rest of the file: nothing is elaborated with an illegal parameter, so nothing else complains
 end else begin : g_engine
-    localparam LANES    = GRID*GRID;
-    localparam COLS_LOG = $clog2(COLS);
+    localparam LANES    = GRID*GRID, COLS_LOG = $clog2(COLS);
     // Bits of an access record: address, coordinates, displacements, channel, strides, folds, rotations.
     localparam ACCESS_W = 20 + 4*12 + 2*8 + 16 + 2*16 + 2*2 + 2*3;
     localparam READ     = 7;         // latency of operand, weight and gate reads
-    localparam LOAD = 0, WLOAD = 1, COMPUTE = 2, STORE = 3, UPDATE = 4;
-    localparam UNITS    = 5;
+    localparam LOAD = 0, WLOAD = 1, COMPUTE = 2, STORE = 3, UPDATE = 4, UNITS = 5;
     localparam R        = 5;         // memory readers: fetch, load, wload, update weights, update momentum
     localparam W        = 3;         // memory writers: store, update weights, update momentum
     localparam WINDOWS  = 4;         // DMA windows
