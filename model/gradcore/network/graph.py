@@ -67,8 +67,12 @@ class Graph:
 
     def contribution_frac(self, node: Node) -> int:
         """Fraction of what `node` contributes to the local gradients of its inputs."""
-        weight_frac = node.weights.fw if node.weights else 0
-        return node.operator.backward_frac(self.tensors[node.name].known_delta_frac, weight_frac)
+        return _contribution_frac(self.tensors, node)
+
+
+def _contribution_frac(tensors: Mapping[str, Tensor], node: Node) -> int:
+    weight_frac = node.weights.fw if node.weights else 0
+    return node.operator.backward_frac(tensors[node.name].known_delta_frac, weight_frac)
 
 
 def build(layers: Sequence[Layer], shape: Shape, fractions: Mapping[str, int], width: int) -> Graph:
@@ -184,9 +188,7 @@ class _Builder:
         words, own = 1 << self.width - 1, tensor.known_delta_frac
         parts = []
         for node in readers:
-            frac = node.operator.backward_frac(
-                self.tensors[node.name].known_delta_frac, node.weights.fw if node.weights else 0
-            )
+            frac = _contribution_frac(self.tensors, node)
             most = node.operator.backward_most(words, [self.tensors[key].shape for key in node.inputs])
             parts.append((frac, most, node))
         finest = max(own, *(frac for frac, *_ in parts))
