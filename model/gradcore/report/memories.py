@@ -32,7 +32,7 @@ class Memories:
 def memories(config: EngineConfig) -> list:
     """The engine's buffers: two operand buffers and the gate buffer have a bank for each lane, the weight buffer has
     memories of one word, the gradient buffer one of `acc_width` bits for each column."""
-    parts = max(config.groups, 1)
+    parts = min(8 if config.groups > 4 else 4, max(config.wgt_depth // config.cols, 1))
     return [
         Memories("operands", 2 * config.lanes, config.act_depth, config.data_width),
         Memories("gates", config.lanes, config.gate_depth, 1),

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The presets fit their chips; their memories are those of the RTL."""
 
+from collections import Counter
+
+import pyslang.ast
+import pyslang.driver
 import pytest
 
 from gradcore.cli.common import UserError, engine_config
 from gradcore.isa.config import PRESETS, EngineConfig
 from gradcore.report.memories import M20K, S10_1SG280, VU9P, Memories, memories, placed
 from gradcore.sim.build import engine_parameters
+from gradcore.sim.sources import sources
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -20,18 +25,33 @@ def test_presets_fit(name):
     assert sum(found.blocks(M20K) for found in memories(config)) <= 0.85 * S10_1SG280["M20K"]
 
 
-def test_bits_are_those_of_the_parameters():
-    """Every buffer holds as many bits as the parameters of the engine say, on any engine."""
-    for config in (*PRESETS.values(), EngineConfig(), EngineConfig(grid=4, cols=4, data_width=8, acc_width=24)):
-        given = engine_parameters(config)
-        bits = {found.name: found.count * found.depth * found.width for found in memories(config)}
-        lanes = given["GRID"] ** 2
-        assert bits == {
-            "operands": 2 * lanes * given["ACT_DEPTH"] * given["DW"],
-            "gates": lanes * given["GATE_DEPTH"],
-            "weights": given["COLS"] * given["WGT_DEPTH"] * given["DW"],
-            "gradients": given["COLS"] * given["GRAD_DEPTH"] * given["ACC_W"],
-        }
+def elaborated(config: EngineConfig) -> Counter:
+    """Memories of the engine by (depth, width), as slang elaborates the RTL."""
+    given = [f"-G{key}={value}" for key, value in engine_parameters(config).items()]
+    driver, found = pyslang.driver.Driver(), Counter()
+    driver.addStandardArgs()
+    assert driver.parseCommandLine(" ".join(["slang", "--top", "gc_engine", *given, *map(str, sources("engine"))]))
+    assert driver.processOptions() and driver.parseAllSources()
+
+    def visit(node):
+        if isinstance(node, pyslang.ast.InstanceSymbol) and node.definition.name == "gc_ram_sdp":
+            values = {item.name: int(item.value.value) for item in node.body.parameters}
+            found[values["DEPTH"], values["WIDTH"]] += 1
+
+    driver.createCompilation().getRoot().visit(visit)
+    return found
+
+
+@pytest.mark.parametrize(
+    "config", [*PRESETS.values(), EngineConfig(cols=8), EngineConfig(grid=4, cols=4, wgt_depth=16)]
+)
+def test_memories_are_those_of_the_rtl(config):
+    """Every buffer; what else has memories are queues."""
+    wanted, found = Counter(), elaborated(config)
+    for buffer in memories(config):
+        wanted[buffer.depth, buffer.width] += buffer.count
+    assert {shape: found[shape] for shape in wanted} == wanted
+    assert all(depth <= 128 for depth, _ in found.keys() - wanted.keys())
 
 
 def test_blocks():
