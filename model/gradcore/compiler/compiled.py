@@ -155,8 +155,10 @@ def compile_program(name: str, setting: Setting, most: int = INDEX_LIMIT) -> Com
     if len(ops) >= most:
         raise CompileError(None, "instructions of the program", len(ops), most)
     for op in ops:
-        if problem(op.instr, setting.config):
-            raise CompileError(op.layer, "bytes behind a beat of a piece of a tensor", op.instr["addr"], 0)
+        if why := problem(op.instr, setting.config):
+            behind = int(why.rpartition(" ")[2]) % setting.config.mem_bytes
+            assert op.beats and behind, f"{op.layer}: {op.text}: {why}"
+            raise CompileError(op.layer, "bytes behind a beat of a piece of a tensor", behind, 0)
     ops = in_order_of_start(ops)
     needs = dependencies(ops)
     tokens = add_tokens(ops, needs)

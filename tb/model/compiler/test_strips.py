@@ -111,3 +111,12 @@ def test_a_ring_keeps_what_has_not_been_overwritten():
 def test_a_region_is_handed_out_in_turn():
     region = Region(8, 20)
     assert [region.take(5), region.take(5), region.take(5)] == [8, 13, 8]
+
+
+def test_pieces_that_begin_inside_a_beat_are_refused():
+    """Packed gates of 16 lanes are two bytes: a piece of them need not begin at a beat."""
+    layers = (Conv(12, (3, 1), (1, 0)), Dense(37, bias=False), Dense(9, bias=False))
+    network = Network("narrow", (3, 4, 18), layers, minibatch=39)
+    sizes = dict(act_depth=4096, wgt_depth=2048, grad_depth=16384, gate_depth=65536)
+    with pytest.raises(CompileError, match="bytes behind a beat of a piece of a tensor is [1-9][0-9]*, limit 0"):
+        compile_network(network, EngineConfig(grid=4, cols=4, mem_bytes=32, **sizes))
