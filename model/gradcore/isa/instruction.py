@@ -175,6 +175,15 @@ FIELDS[Opcode.STORE] |= {
 }
 
 
+# First bit, mask, sign bit or 0, smallest and largest value of the fields of an opcode; all of their bits.
+_OPCODES = {int(opcode): opcode for opcode in Opcode}
+_PLACES = {
+    opcode: {name: (f.first, (1 << f.bits) - 1, f.signed << (f.bits - 1), *f.range) for name, f in fields.items()}
+    for opcode, fields in FIELDS.items()
+}
+_NAMED = {opcode: sum(mask << first for first, mask, *_ in places.values()) for opcode, places in _PLACES.items()}
+
+
 @dataclass
 class Instruction:
     """One instruction: fields by name (those left out are zero). Reading an attribute reads the field."""
@@ -184,26 +193,29 @@ class Instruction:
 
     def __post_init__(self) -> None:
         self.opcode = Opcode(self.opcode)
-        for name in self.fields:
-            self._place(name)
+        if not self.fields.keys() <= FIELDS[self.opcode].keys():
+            for name in self.fields:
+                self._known(name)
 
-    def _place(self, name: str) -> Field:
+    def _known(self, name: str) -> None:
         if name not in FIELDS[self.opcode]:
             raise ValueError(f"{self.opcode.name} has no field {name}")
-        return FIELDS[self.opcode][name]
 
     def __getitem__(self, name: str) -> int:
-        self._place(name)
-        return self.fields.get(name, 0)
+        if name in self.fields:
+            return self.fields[name]
+        self._known(name)
+        return 0
 
     def __setitem__(self, name: str, value: int) -> None:
-        self._place(name)
+        self._known(name)
         self.fields[name] = value
 
     def check(self) -> None:
         """Raise ValueError, naming the field, when a value does not fit."""
+        places = _PLACES[self.opcode]
         for name, value in self.fields.items():
-            low, high = self._place(name).range
+            *_, low, high = places[name]
             if not low <= value <= high:
                 raise ValueError(f"{self.opcode.name} field {name} is {value}, not {low}..{high}")
 
@@ -218,10 +230,10 @@ def instruction(opcode: Opcode, **fields: int) -> Instruction:
 def encode(instr: Instruction) -> bytes:
     """128 bytes of an instruction; raises ValueError, naming the field, for a value out of range."""
     instr.check()
-    word = int(instr.opcode)
+    word, places = int(instr.opcode), _PLACES[instr.opcode]
     for name, value in instr.fields.items():
-        place = FIELDS[instr.opcode][name]
-        word |= (int(value) & ((1 << place.bits) - 1)) << place.first
+        first, mask, *_ = places[name]
+        word |= (int(value) & mask) << first
     return word.to_bytes(BYTES, "little")
 
 
@@ -232,17 +244,16 @@ def decode(data: bytes | np.ndarray) -> Instruction:
     if len(data) != BYTES:
         raise ValueError(f"an instruction has {BYTES} bytes, not {len(data)}")
     word = int.from_bytes(data, "little")
-    if word & 15 not in list(Opcode):
+    if word & 15 not in _OPCODES:
         raise ValueError(f"opcode {word & 15} is free")
-    opcode, fields, rest = Opcode(word & 15), {}, word
-    for name, place in FIELDS[opcode].items():
-        mask = (1 << place.bits) - 1
-        value = word >> place.first & mask
-        rest &= ~(mask << place.first)
-        if name != "opcode":
-            fields[name] = value - (1 << place.bits) if place.signed and value >> (place.bits - 1) else value
-    if rest:
+    opcode = _OPCODES[word & 15]
+    if rest := word & ~_NAMED[opcode]:
         raise ValueError(f"{opcode.name} has unnamed bits set: {rest:#x}")
+    fields = {}
+    for name, (first, mask, sign, *_) in _PLACES[opcode].items():
+        value = word >> first & mask
+        fields[name] = value - 2 * (value & sign)
+    del fields["opcode"]
     return Instruction(opcode, fields)
 
 
