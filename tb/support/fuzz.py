@@ -16,11 +16,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from gradcore.host.device import Device, MachineBackend
+from gradcore.host.device import Device
 from gradcore.isa import instruction as isa
 from gradcore.isa import registers as reg
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import ENGINE, Instruction, Opcode
+from gradcore.machine.backend import MachineBackend
 from gradcore.machine.machine import Machine
 from gradcore.sim.backend import Memory, MemoryRuleBroken, SimBackend
 from gradcore.sim.build import build_engine

@@ -4,7 +4,8 @@
 import numpy as np
 import pytest
 
-from gradcore.host.device import Device, MachineBackend
+from gradcore.host.device import Device
+from gradcore.machine.backend import MachineBackend
 from gradcore.numerics.fixed_point import saturate
 from gradcore.reference.trainer import initial_weights
 from gradcore.sim.backend import Memory, SimBackend

@@ -9,11 +9,12 @@ import numpy as np
 
 from gradcore.compiler.compile import check_reductions, compile_network
 from gradcore.host.control import EngineError
-from gradcore.host.device import Device, MachineBackend
+from gradcore.host.device import Device
 from gradcore.host.engine_port import NamedBackend, Recorder
 from gradcore.host.linux import open_device
 from gradcore.host.recovery import Trainer
 from gradcore.isa.config import EngineConfig
+from gradcore.machine.backend import MachineBackend
 from gradcore.network.description import Network
 from gradcore.numerics.fixed_point import ACC_W
 from gradcore.reference.trainer import ReferenceTrainer, State

@@ -23,11 +23,20 @@ from gradcore.machine.transfers import Load, LoadWeights, Store, Update
 READ, WRITTEN = PRODUCERS.index("compute_read"), PRODUCERS.index("compute_written")
 _PRODUCER = (0, 1, WRITTEN, 4, 5)
 _START, _READ, _END = range(3)
+MOST_TOKENS = (1 << 12) - 1  # of a producer for a consumer; one more is an error
 IN_FLIGHT = 4  # COMPUTE instructions issued and not drained
 
 
 class Deadlock(RuntimeError):
     """No engine can go on; says what each waits for."""
+
+
+class TokenOverflow(RuntimeError):
+    """A token counter was full. Attribute index: the next instruction."""
+
+    def __init__(self, index: int):
+        self.index = index
+        super().__init__(f"a token counter overflows before instruction {index}")
 
 
 @dataclass
@@ -68,27 +77,27 @@ class Machine:
         self.weights = self.garbage.integers(-(1 << 15), 1 << 15, (config.cols, config.wgt_depth), np.int64)
         self.gradients = self.garbage.integers(-(1 << 30), 1 << 30, (config.grad_depth, config.cols), np.int64)
         self.kept = None  # sums that a COMPUTE has left in the array for the next one
-        self.loss, self.grad_overflow, self.seed, self.bases, self.most_tokens = 0, False, 0, [0] * 4, 0
+        self.loss, self.grad_overflow, self.seed, self.bases = 0, False, 0, [0] * 4
         self.saturated = dict.fromkeys(SATURATIONS, 0)
 
     # Running
 
     def run(self, program: int, bases=(0, 0, 0, 0), seed: int = 0):
-        """Execute the program at address `program`. Raises Deadlock, ValueError (bad instruction), IndexError (address
-        outside the memory)."""
+        """Execute the program at address `program`. Raises Deadlock, TokenOverflow, ValueError (bad instruction),
+        IndexError (address outside the memory)."""
         self.bases, self.seed, self.loss, self.grad_overflow = list(bases), seed, 0, False
         self.saturated, self.kept = dict.fromkeys(SATURATIONS, 0), None
         self._tokens = np.zeros((len(PRODUCERS), len(ENGINES)), int)
         self._queues, self._flights = [deque() for _ in ENGINES], [deque() for _ in ENGINES]
-        fetched, ended, index = None, False, 0
+        fetched, ended, self._given = None, False, 0
         while True:
             while not ended:
-                fetched = fetched or decode(self._bytes(program + index * BYTES, BYTES))
+                fetched = fetched or decode(self._bytes(program + self._given * BYTES, BYTES))
                 if fetched.opcode == Opcode.END:
                     ended = True
                 elif len(self._queues[ENGINE[fetched.opcode]]) < self.queue_depth:
-                    self._queues[ENGINE[fetched.opcode]].append((index, fetched))
-                    fetched, index = None, index + 1
+                    self._queues[ENGINE[fetched.opcode]].append((self._given, fetched))
+                    fetched, self._given = None, self._given + 1
                 else:
                     break
             steps = [(engine, step) for engine in range(len(ENGINES)) for step in self._possible(engine)]
@@ -155,7 +164,8 @@ class Machine:
     def _signal(self, producer: int, mask: int):
         for engine in range(len(ENGINES)):
             self._tokens[producer, engine] += mask >> engine & 1
-        self.most_tokens = max(self.most_tokens, int(self._tokens.max()))
+        if self._tokens.max() > MOST_TOKENS:
+            raise TokenOverflow(self._given)
 
     def _spoil(self, work):
         """Garbage where a result will be."""

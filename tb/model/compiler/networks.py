@@ -6,8 +6,9 @@ import numpy as np
 from gradcore.compiler.compile import compile_network
 from gradcore.compiler.limits import CompileError
 from gradcore.compiler.memory_map import FIXED
-from gradcore.host.device import Device, MachineBackend
+from gradcore.host.device import Device
 from gradcore.isa.config import EngineConfig
+from gradcore.machine.backend import MachineBackend
 from gradcore.network.description import Network
 from gradcore.numerics.fixed_point import MODES
 from gradcore.ops.checks import NetworkError

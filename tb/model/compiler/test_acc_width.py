@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from gradcore.compiler.compile import CompileError, check_reductions, compile_network
-from gradcore.host.device import Device, MachineBackend
+from gradcore.host.device import Device
 from gradcore.isa.config import EngineConfig
+from gradcore.machine.backend import MachineBackend
 from gradcore.network.description import Network
 from gradcore.ops.checks import NetworkError
 from gradcore.ops.convolution import Conv, Dense

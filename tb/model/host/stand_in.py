@@ -10,9 +10,9 @@ import time
 
 import numpy as np
 
-from gradcore.host.device import MachineBackend
 from gradcore.host.linux import REGISTER_BYTES, UioBackend, XdmaBackend
 from gradcore.isa import registers as reg
+from gradcore.machine.backend import MachineBackend
 
 COPIED = (reg.PROG_BASE, reg.PROG_BASE + 4, reg.SEED, *(base + part for base in reg.BASE for part in (0, 4)))
 

@@ -9,8 +9,9 @@ import pytest
 
 from gradcore.host import control
 from gradcore.host.control import EngineBusy, EngineError, EngineHung, EngineReset, EngineTimeout
-from gradcore.host.device import Device, MachineBackend
+from gradcore.host.device import Device
 from gradcore.isa import registers as reg
+from gradcore.machine.backend import MachineBackend
 from gradcore.network.description import Network
 from gradcore.ops.convolution import Conv, Dense
 from gradcore.reference.trainer import ReferenceTrainer

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from gradcore.host.control import EngineError
-from gradcore.host.device import Device, MachineBackend
+from gradcore.host.device import Device
 from gradcore.isa import registers as reg
 from gradcore.isa.config import EngineConfig
+from gradcore.machine.backend import MachineBackend
 from gradcore.network.net_toml import load
 from gradcore.numerics.random_numbers import iteration_seed
 from gradcore.reference.trainer import ReferenceTrainer

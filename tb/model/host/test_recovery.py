@@ -9,11 +9,12 @@ from gradcore.data.datasets import Dataset
 from gradcore.host import training as run
 from gradcore.host.backends import EngineSession
 from gradcore.host.control import EngineError, EngineHung
-from gradcore.host.device import VERIFY, Device, MachineBackend
+from gradcore.host.device import VERIFY, Device
 from gradcore.host.integrity import IntegrityError
 from gradcore.host.recovery import Trainer
 from gradcore.isa import registers as reg
 from gradcore.isa.instruction import BYTES, FIELDS, Opcode
+from gradcore.machine.backend import MachineBackend
 from gradcore.network.description import Network
 from gradcore.ops.convolution import Dense
 from gradcore.reference.trainer import ReferenceTrainer

@@ -4,8 +4,8 @@
 import numpy as np
 import pytest
 
-from gradcore.host.device import MachineBackend
 from gradcore.isa.config import EngineConfig
+from gradcore.machine.backend import MachineBackend
 from tb.support import handmade
 
 SMALL = dict(act_depth=256, wgt_depth=512, grad_depth=256, gate_depth=512)

@@ -6,11 +6,12 @@ import pytest
 
 from gradcore.host.backends import EngineSession
 from gradcore.host.control import EngineError
-from gradcore.host.device import Device, MachineBackend
+from gradcore.host.device import Device
 from gradcore.host.linux import DeviceError, UioBackend, open_device
 from gradcore.isa import instruction as isa
 from gradcore.isa import registers as reg
 from gradcore.isa.config import EngineConfig
+from gradcore.machine.backend import MachineBackend
 from gradcore.network.description import Network
 from gradcore.ops.convolution import Conv, Dense
 from gradcore.reference.trainer import STATE, ReferenceTrainer
