@@ -215,6 +215,17 @@ def test_no_line_is_longer_than_120_characters():
     assert lengths[-1] <= 300 and lengths[len(lengths) // 2] <= 120
 
 
+def test_no_python_file_is_long():
+    """None has more than 350 lines, and half of them not more than 150."""
+    folders = ("model", "tb", "ci", "examples", "formal")
+    files = [f for folder in folders for f in (ROOT / folder).rglob("*.py")] + [
+        f for f in (ROOT / "ci").iterdir() if not f.suffix and f.is_file()
+    ]
+    lengths = sorted((len(f.read_text().splitlines()), str(f)) for f in files)
+    assert lengths[-1][0] <= 350, lengths[-1]
+    assert lengths[len(lengths) // 2][0] <= 150
+
+
 def test_every_core_has_a_lint_target():
     for core in core_names():
         text = (ROOT / "rtl" / core / f"{core}.core").read_text()

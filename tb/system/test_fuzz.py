@@ -10,8 +10,9 @@ import pytest
 from gradcore.isa import instruction as isa
 from gradcore.isa import registers as reg
 from gradcore.isa.instruction import Opcode
-from tb.support import fuzz, fuzz_faults
-from tb.support.fuzz import Case, Fuzzer, Wrong
+from tb.support import fuzz
+from tb.support.fuzz import Case, Fuzzer, Wrong, faults
+from tb.support.fuzz import fuzzer as runner
 
 SEED = int(os.environ.get("SEED", "1"))
 
@@ -39,7 +40,7 @@ def test_random_programs(fuzzer, count):
 @pytest.mark.parametrize("fuzzer", ["small", "narrow"], indirect=True)
 def test_random_programs_with_every_fault(fuzzer):
     for number in range(240):
-        kind = fuzz_faults.KINDS[number % len(fuzz_faults.KINDS)]
+        kind = faults.KINDS[number % len(faults.KINDS)]
         fuzzer.check(fuzz.make(fuzzer.config, SEED, number), f"{SEED}:{number}:fault", kind)
     ends = {text for text in fuzzer.tally if fuzzer.tally[text]}
     wanted = {f"response: {reg.ERRORS[code]}" for code in (18, 19, 34, 35)} | {
@@ -54,13 +55,13 @@ def test_random_programs_with_every_fault(fuzzer):
 @pytest.mark.parametrize(
     "kind, call, message",
     [
-        (fuzz_faults.Silence, "revive", "BUS_OPEN stays"),
-        (fuzz_faults.Silence, "force", "BUS_OPEN stays"),
-        (fuzz_faults.Reset, "reset", "not zero after a reset"),
-        (fuzz_faults.Response, "errors", "should"),
-        (fuzz_faults.Impatience, "errors", "should"),
-        (fuzz_faults.Stop, "errors", "should"),
-        (fuzz_faults.Misaligned, "errors", "should"),
+        (faults.Silence, "revive", "BUS_OPEN stays"),
+        (faults.Silence, "force", "BUS_OPEN stays"),
+        (faults.Reset, "reset", "not zero after a reset"),
+        (faults.Response, "errors", "should"),
+        (faults.Impatience, "errors", "should"),
+        (faults.Stop, "errors", "should"),
+        (faults.Misaligned, "errors", "should"),
     ],
 )
 def test_judges_faults(fuzzer, monkeypatch, kind, call, message):
@@ -94,14 +95,14 @@ def test_sees_a_burst_without_the_right(fuzzer, monkeypatch):
     ],
 )
 def test_sees_what_must_not_be(fuzzer, monkeypatch, change, message):
-    real = fuzz.verdict
+    real = runner.verdict
 
     def other(case, config):
         what = real(case, config)
         change(what)
         return what
 
-    monkeypatch.setattr(fuzz, "verdict", other)
+    monkeypatch.setattr(runner, "verdict", other)
     with pytest.raises(Wrong, match=message):
         fuzzer.run(1)
 

@@ -9,7 +9,7 @@ from gradcore.isa import registers as reg
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
 from tb.model.machine.test_parts import ENGINES
-from tb.support import handmade
+from tb.support import handmade, program
 
 
 @pytest.fixture(params=ENGINES)
@@ -19,7 +19,7 @@ def config(request):
 
 def engine(config, rng) -> SimBackend:
     latency, stall = int(rng.integers(1, 60)), float(rng.choice([0, 0.3]))
-    memory = Memory(2 * handmade.SIZE, latency=latency, stall=stall, seed=int(rng.integers(1 << 30)))
+    memory = Memory(2 * program.SIZE, latency=latency, stall=stall, seed=int(rng.integers(1 << 30)))
     return SimBackend(build_engine(config)[0], memory)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from gradcore.isa.config import EngineConfig
 from gradcore.machine.backend import MachineBackend
-from tb.support import handmade
+from tb.support import handmade, program
 
 SMALL = dict(act_depth=256, wgt_depth=512, grad_depth=256, gate_depth=512)
 ENGINES = {
@@ -23,7 +23,7 @@ def config(request):
 
 
 def machine(config, rng) -> MachineBackend:
-    return MachineBackend(config, 2 * handmade.SIZE, str(rng.choice(["program", "random"])), int(rng.integers(1 << 30)))
+    return MachineBackend(config, 2 * program.SIZE, str(rng.choice(["program", "random"])), int(rng.integers(1 << 30)))
 
 
 @pytest.mark.parametrize("parts", range(1, 6))
