@@ -23,13 +23,13 @@ def require_engine(backend: Backend, config: EngineConfig) -> None:
 
 
 def open_windows(backend: Backend, *spans: tuple[int, int, int]) -> None:
-    """Let the engine at its memory: spans of first address, end and rights. Raises EngineError.
+    """Let the engine at these spans (first address, end, rights) of its memory and at no others. Raises EngineError.
 
     Written only if they differ: the engine clears its buffers after a change.
     """
     wanted: dict[int, int] = {}
-    for number, span in enumerate(spans):
-        wanted |= reg.window(number, *span)
+    for number in range(backend.read32(reg.CONFIG3) >> 8 & 0xFF):
+        wanted |= reg.window(number, *(spans[number] if number < len(spans) else (0, 0, 0)))
     if all(backend.read32(offset) == value for offset, value in wanted.items()):
         return
     for offset, value in wanted.items():

@@ -202,7 +202,15 @@ def test_windows_are_written_only_when_they_change(bench):
     assert written and not [offset for offset in written if offset >= reg.WINDOW]
     write32(reg.WINDOW + 8, 1 << 30)
     bench.good_step(2)
-    assert len([offset for offset in written if offset >= reg.WINDOW]) == 8
+    assert len([offset for offset in written if offset >= reg.WINDOW]) == 16
+
+
+def test_windows_of_somebody_else_are_closed(bench):
+    """A window that the driver does not use would let a corrupted program at memory of others."""
+    for offset, value in reg.window(3, 0, 1 << 40, reg.READ | reg.WRITE).items():
+        bench.backend.write32(offset, value)
+    bench.good_step(1)
+    assert not any(bench.backend.read32(offset) for offset in reg.window(3, 0, 0, 0))
 
 
 def test_locked_windows_that_do_not_fit_are_named():
