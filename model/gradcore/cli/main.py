@@ -132,12 +132,13 @@ def bench(
         file = network_file(Path(name))
         network = networks.load(file)
         network = replace(network, minibatch=images or network.minibatch)
-        config = engine_config(bench_table.engine(file, grids[lanes], columns, engine), network.data_width)
+        config = engine_config(bench_table.engine(grids[lanes], columns, engine), network.data_width)
         batches = benches.data_batches(network, datasets.load(data), seed) if data else None
-        with fitting(file):
-            config = benches.engine_for(network, config)
         dram = memory_of(backend, stall, bytes_per_cycle=bandwidth, latency=cycles)
-        found, events, ops = benches.measure(network, config, dram, batches, iterations, seed, screen.print, backend)
+        with fitting(file):
+            found, events, ops = benches.measure(
+                network, config, dram, batches, iterations, seed, screen.print, backend
+            )
         wrong |= summary.failed(found)
         if everything:
             bench_table.store(case, found)

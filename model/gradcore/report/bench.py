@@ -5,13 +5,11 @@ and every word is checked."""
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from itertools import count
 from typing import Any
 
 import numpy as np
 
-from gradcore.compiler.compile import CompileError, compile_network
 from gradcore.compiler.estimate import Bandwidth
 from gradcore.compiler.tokens import COMPUTE, dependencies
 from gradcore.data.datasets import DataError, Dataset, check, quantize_input
@@ -28,37 +26,7 @@ from gradcore.report.trace import Operation
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
 
-GROWING = {
-    "operand buffer": "act_depth",
-    "weight rows": "wgt_depth",
-    "gradient rows": "grad_depth",
-    "gate vectors": "gate_depth",
-}
 PASSES = ("FP", "BP", "WU")
-
-
-def engine_for(network: Network, config: EngineConfig) -> EngineConfig:
-    """`config` with buffers deep enough for `network`: all weights and gradients at once, the gates of the whole
-    minibatch; powers of two. Raises CompileError when no legal depth is enough."""
-    while True:
-        try:
-            compiled = compile_network(network, config, whole=True)
-        except CompileError as error:
-            name = next((field for words, field in GROWING.items() if words in str(error.quantity)), None)
-            if name is None or getattr(config, name) >= (1 << 20 if name == "gate_depth" else 1 << 16):
-                raise
-            config = replace(config, **{name: 2 * getattr(config, name)})
-            continue
-        rows = sum(
-            tensor.layout.rows + tensor.layout.groups * p.bias
-            for p, tensor in zip(network.parameters, compiled.memory.weight)
-        )
-        if rows <= min(config.wgt_depth, config.grad_depth) or 2 * config.wgt_depth > 1 << 16:
-            return config
-        config = replace(
-            config,
-            **{name: max(getattr(config, name), 1 << (rows - 1).bit_length()) for name in ("wgt_depth", "grad_depth")},
-        )
 
 
 def random_batches(network: Network, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gradcore.files.atomic import write_json, write_text
+from gradcore.isa.config import PRESETS
 from gradcore.sim.sources import ROOT
 
 FIGURES, PAGE = ROOT / "doc" / "benchmarks.json", ROOT / "doc" / "benchmarks.md"
@@ -18,14 +19,6 @@ CASES: list[Case] = [
     ("fcte-mnist", 16, 256, 64, 60),
     ("digits", 16, 32, 64, 60),
 ]
-# Of an example, in the table and for `bench NET`. One engine for all minibatches; deeper operand buffers where tiles
-# of many images take turns.
-ENGINES = {
-    "cifar10-1x": "gate_depth=65536",
-    "cifar10-2x": "gate_depth=131072",
-    "cifar10-4x": "gate_depth=262144",
-    "fcte-mnist": "act_depth=32768",
-}
 KEPT = (
     "cycles_per_image",
     "ideal_cycles_per_image",
@@ -64,13 +57,12 @@ def command(case: Case) -> list[str]:
     ]
 
 
-def engine(network: Path, grid: int, cols: int, option: str = "") -> str:
-    """The engine that measures the network of a file, as --engine takes it, before its buffers grow; `option` changes
-    it."""
-    own = [
-        text for name, text in ENGINES.items() if network.resolve() == (ROOT / "examples" / name / "net.toml").resolve()
-    ]
-    return ",".join(filter(None, [f"grid={grid},cols={cols},act_depth=4096", *own, option]))
+def engine(grid: int, cols: int, option: str = "") -> str:
+    """The engine of a benchmark, as --engine takes it: the preset of the array, if there is one; `option` names another
+    or changes it."""
+    name = f"{grid * grid}x{cols}"
+    own = name if name in PRESETS else f"grid={grid},cols={cols}"
+    return option if option.partition(",")[0] in PRESETS else ",".join(filter(None, [own, option]))
 
 
 def store(case: Case, found: dict[str, Any], figures: Path = FIGURES, page: Path = PAGE) -> None:
@@ -91,8 +83,9 @@ def page_text(known: dict) -> str:
         "every weight and momentum word",
         "compared with the reference trainer. The name gives network, lanes x columns, minibatch and, where they are "
         "not 64 bytes per cycle shared by",
-        "reads and writes and 60 cycles, the memory's bandwidth and latency. Ideal: the multiply-accumulates divided "
-        "by the array's size. Written by",
+        "reads and writes and 60 cycles, the memory's bandwidth and latency. The engine is the preset of the array "
+        "([integration.md](integration.md)). Ideal: the",
+        "multiply-accumulates divided by the array's size. Written by",
         f"`python -m gradcore bench --all`; one row: `python -m gradcore bench {' '.join(command(CASES[-2]))}`, with",
         "`--dram-bytes-per-cycle` and `--dram-latency` for another memory.",
         "",

@@ -3,15 +3,14 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gradcore.cli import main as cli
-from gradcore.isa.config import EngineConfig
-from gradcore.network.description import Network
+from gradcore.isa.config import PRESETS, EngineConfig
 from gradcore.network.net_toml import load
-from gradcore.ops.convolution import Conv, Dense
 from gradcore.report import bench, bench_table
 
 TINY = """
@@ -143,22 +142,6 @@ def test_examples_are_the_published_networks():
     assert bench.ideal_macs(load(cli.network_file(Path("fcte-mnist")))) == 3 * sum(forward) - forward[0]
 
 
-def test_buffers_grow_until_the_network_fits():
-    network = Network(
-        "deep",
-        (4, 24, 24),
-        (Conv(20, (3, 3), (1, 1)), Conv(30, (3, 3), (1, 1), pool=2), Dense(40), Dense(5)),
-        minibatch=9,
-    )
-    config = bench.engine_for(
-        network, EngineConfig(grid=4, cols=4, act_depth=64, wgt_depth=64, grad_depth=64, gate_depth=64)
-    )
-    words = sum(-(-o // 4) * (k + 1) for o, k in ((20, 36), (30, 180), (40, 30 * 144), (5, 40)))
-    assert config.wgt_depth == config.grad_depth == 1 << (words - 1).bit_length()
-    assert config.act_depth > 64 and config.gate_depth > 64
-    bench.compile_network(network, config)
-
-
 def test_table_keeps_every_finished_run(tmp_path, monkeypatch):
     figures, page = tmp_path / "figures.json", tmp_path / "page.md"
     found = dict.fromkeys(bench_table.KEPT, 1) | {
@@ -193,12 +176,11 @@ class Measured(Exception):
 
 
 def measured(monkeypatch, *arguments):
-    """(network, engine before its buffers grow, memory) of a bench command; nothing is compiled."""
+    """(network, engine, memory) of a bench command; nothing is compiled."""
 
     def stop(network, config, memory, *_):
         raise Measured(network, config, memory)
 
-    monkeypatch.setattr(bench, "engine_for", lambda network, config: config)
     monkeypatch.setattr(bench, "measure", stop)
     with pytest.raises(Measured) as found:
         cli.run(["bench", *arguments])
@@ -207,7 +189,7 @@ def measured(monkeypatch, *arguments):
 
 @pytest.mark.parametrize("case", bench_table.CASES, ids=bench_table.name_of)
 def test_a_command_measures_what_the_table_measures(case, monkeypatch):
-    engine_for, rows = bench.engine_for, json.loads(bench_table.FIGURES.read_text())
+    rows = json.loads(bench_table.FIGURES.read_text())
     network, config, memory = measured(monkeypatch, *bench_table.command(case))
     monkeypatch.setattr(bench_table, "CASES", [case])
     assert measured(monkeypatch, "--all") == (network, config, memory)
@@ -216,15 +198,16 @@ def test_a_command_measures_what_the_table_measures(case, monkeypatch):
     assert bench_table.name_of(
         (case[0], config.cols, network.minibatch, memory.bytes_per_cycle, memory.latency)
     ) == bench_table.name_of(case)
-    stored = EngineConfig(**rows[bench_table.name_of(case)]["engine"])
-    for name in (name for name in rows if name.startswith(f"{case[0]}/")):
-        assert EngineConfig(**rows[name]["engine"]) == stored
-    if network.minibatch != 40:  # those take seconds to compile
-        assert engine_for(network, config) == stored
+    assert EngineConfig(**rows[bench_table.name_of(case)]["engine"]) == config == PRESETS[f"64x{case[1]}"]
 
 
-def test_an_option_changes_the_engine_of_an_example(monkeypatch):
-    assert measured(monkeypatch, "fcte-mnist", "--engine", "act_depth=8192")[1].act_depth == 8192
+def test_the_engine_is_a_preset_unless_asked_otherwise(monkeypatch):
+    assert measured(monkeypatch, "digits")[1] == PRESETS["64x16"]
+    assert measured(monkeypatch, "digits", "--engine", "64x32")[1] == PRESETS["64x32"]
+    assert measured(monkeypatch, "digits", "--cols", "64", "--engine", "act_depth=1024")[1] == replace(
+        PRESETS["64x64"], act_depth=1024
+    )
+    assert measured(monkeypatch, "digits", "--lanes", "4x4", "--cols", "8")[1] == EngineConfig(grid=4, cols=8)
 
 
 def test_the_page_names_a_command_of_its_rows():
