@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+Places = tuple[np.ndarray, np.ndarray]  # flat index into the words of the banks, mask
+
 
 class BankConflict(AssertionError):
     """An access would touch a bank twice."""
@@ -30,12 +32,14 @@ class Map:
 class Banks:
     """GRID x GRID banks of `depth` words, garbage at first; `words[bank_row * GRID + bank_col, address]`."""
 
-    def __init__(self, grid: int, depth: int, rng, dtype=np.int64):
+    def __init__(self, grid: int, depth: int, rng: np.random.Generator, dtype: type = np.int64) -> None:
         self.grid, self.depth, self.lanes = grid, depth, grid * grid
         largest = min(np.iinfo(dtype).max, (1 << 15) - 1)
         self.words = rng.integers(-largest - 1, largest, (self.lanes, depth), dtype, endpoint=True)
 
-    def _banks(self, m: Map, y, x, image_row, image_col, c):
+    def _banks(
+        self, m: Map, y: np.ndarray, x: np.ndarray, image_row: np.ndarray, image_col: np.ndarray, c: np.ndarray
+    ) -> Places:
         """Flat index into `words` of the elements; the rows and columns of the images are given in lanes of the storage
         fold."""
         g, py = self.grid, 1 << m.storage
@@ -44,7 +48,17 @@ class Banks:
         address = m.base + (y >> m.storage) * m.stride_y + (x >> m.storage) * m.stride_x + c
         return (bank_row * g + bank_col), address % self.depth
 
-    def _index(self, m: Map, y0, x0, lane_y, lane_x, row, col, c):
+    def _index(
+        self,
+        m: Map,
+        y0: np.ndarray,
+        x0: np.ndarray,
+        lane_y: np.ndarray,
+        lane_x: np.ndarray,
+        row: np.ndarray,
+        col: np.ndarray,
+        c: np.ndarray,
+    ) -> Places:
         """Index and mask of lanes; y0, x0 block origins with displacement, (lane_y, lane_x) pixel in the block, row,
         col lane with the image."""
         py = 1 << m.access
@@ -59,11 +73,11 @@ class Banks:
             raise BankConflict(f"two lanes of one access in a bank: {m}")
         return bank * self.depth + address, inside
 
-    def _lanes(self):
+    def _lanes(self) -> tuple[np.ndarray, np.ndarray]:
         lane = np.arange(self.lanes)
         return lane // self.grid, lane % self.grid
 
-    def pixels(self, m: Map, y0, x0, c, groups: int = 1):
+    def pixels(self, m: Map, y0: np.ndarray, x0: np.ndarray, c: np.ndarray, groups: int = 1) -> Places:
         """(flat index, mask) of pixel accesses; y0 (block origin and displacement), x0, c broadcast together, lanes are
         added as last axis. With `groups` (split) each group of lanes has the pixels of the first, every next one those
         of LANES / groups channels later."""
@@ -73,7 +87,7 @@ class Banks:
             m, y0[..., None], x0[..., None], row, col, row, col, c[..., None] + group * (self.lanes // groups)
         )
 
-    def pooled(self, m: Map, y0, x0, c):
+    def pooled(self, m: Map, y0: np.ndarray, x0: np.ndarray, c: np.ndarray) -> Places:
         """Pixel accesses of a pooled map: `m.access` is the fold of the computation, one more than that of the result,
         whose lanes are those with a zero bit above the pixel bits; only these are in the mask."""
         index, inside = self.pixels(m, y0, x0, c)
@@ -81,7 +95,7 @@ class Banks:
         py = 1 << m.access
         return index, inside & (row % py < py // 2) & (col % py < py // 2)
 
-    def channels(self, m: Map, y0, x0, c, steps: int, count: int):
+    def channels(self, m: Map, y0: np.ndarray, x0: np.ndarray, c: np.ndarray, steps: int, count: int) -> Places:
         """(flat index, mask) of channel accesses: axes steps and lanes are added; c is the first channel, `count` the
         channels there are."""
         lane_row, lane_col = self._lanes()
@@ -92,7 +106,7 @@ class Banks:
         index, inside = self._index(m, y0[..., None, None], x0[..., None, None], row, col, row, col, channel)
         return index, inside & (channel < count)
 
-    def natural(self, base: int, n: tuple, strides: tuple, fold: int, rot: tuple = (0, 0)):
+    def natural(self, base: int, n: tuple, strides: tuple, fold: int, rot: tuple = (0, 0)) -> np.ndarray:
         """Flat index of whole stored vectors: n = (groups, rows, columns, channels) at strides (b, y, x), lanes last.
         rot: rows and columns of pixels before the first block, modulo GRID."""
         b, by, bx, c = np.ogrid[tuple(slice(k) for k in n)]
@@ -103,11 +117,11 @@ class Banks:
         bank_col = (col + rot[1] + (bx << fold)[..., None] + (c % g)[..., None]) % g
         return (bank_row * g + bank_col) * self.depth + address[..., None]
 
-    def read(self, index, mask=None):
+    def read(self, index: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
         words = self.words.reshape(-1)[index]
         return words if mask is None else np.where(mask, words, 0)
 
-    def write(self, index, values, mask=None):
+    def write(self, index: np.ndarray, values: np.ndarray, mask: np.ndarray | None = None) -> None:
         flat = self.words.reshape(-1)
         if mask is None:
             flat[index] = values

@@ -2,16 +2,21 @@
 """COMPUTE on the instruction-level model: `gather` reads operands and makes sums, `drain` turns them into results in
 the buffers."""
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from gradcore.isa.fold import lane_images
-from gradcore.isa.instruction import BP, WU
+from gradcore.isa.instruction import BP, WU, Instruction
 from gradcore.machine import drain as arithmetic
-from gradcore.machine.banks import Map
+from gradcore.machine.banks import Banks, Map, Places
 from gradcore.numerics.fixed_point import fits, wrap
 
+if TYPE_CHECKING:
+    from gradcore.machine.machine import Machine
 
-def operand(instr, name: str) -> Map:
+
+def operand(instr: Instruction, name: str) -> Map:
     """The map of operand `name` (row, col, dst or gate) of a COMPUTE."""
     size = ("height", "width") if name == "gate" else (f"{name}_height", f"{name}_width")
     stride_y, stride_x, fold, storage = (
@@ -36,7 +41,7 @@ def operand(instr, name: str) -> Map:
 class Compute:
     """One COMPUTE on the buffers of a machine."""
 
-    def __init__(self, machine, instr):
+    def __init__(self, machine: "Machine", instr: Instruction) -> None:
         self.machine, self.instr, self.config = machine, instr, machine.config
         self.wu = instr["mode"] == WU
         py = 1 << instr["fold"]
@@ -55,7 +60,7 @@ class Compute:
 
     # Sums
 
-    def gather(self):
+    def gather(self) -> Any:
         """Operands to sums: FP, BP (blocks, lanes, channels), nothing where they are kept in the array; WU (rg, taps,
         input maps, output maps of the group) and the sum column."""
         kept, self.machine.kept = self.machine.kept, None
@@ -69,7 +74,7 @@ class Compute:
             return ()
         return self._joined(sums[..., : len(self.channels)])
 
-    def _maps(self):
+    def _maps(self) -> np.ndarray:
         instr, machine = self.instr, self.machine
         banks, cols, lanes = machine.buffers[instr["row_buf"]], self.config.cols, self.config.lanes
         c, groups = np.arange(instr["n_c"]), self.config.groups if instr["split"] else 1
@@ -91,15 +96,15 @@ class Compute:
             )
         return np.concatenate(acc, axis=1)
 
-    def _joined(self, acc):
+    def _joined(self, acc: np.ndarray) -> np.ndarray:
         """The sums of the lanes; with split those of all groups in the lanes of the first, zero in the others."""
         if self.instr["split"]:
-            joined = sum(np.split(acc, self.config.groups, axis=1))
+            joined = np.sum(np.split(acc, self.config.groups, axis=1), axis=0)
             acc = np.pad(joined, ((0, 0), (0, self.config.lanes - joined.shape[1]), (0, 0)))
         assert fits(acc, self.config.acc_width), "a sum does not fit the accumulator"
         return acc
 
-    def _weights(self, c, group: int = 0):
+    def _weights(self, c: np.ndarray, group: int = 0) -> np.ndarray:
         """(taps, channels of the reduction, columns) through the banks of the weight buffer; `group`: of lanes, with
         split."""
         instr, cols = self.instr, self.config.cols
@@ -116,7 +121,7 @@ class Compute:
         ) % cols  # FP: word j of the row with inner index c; BP: word c of the row with inner index j
         return self.machine.weights[bank, row % self.config.wgt_depth ^ group * cols]
 
-    def _gradients(self):
+    def _gradients(self) -> tuple[np.ndarray, np.ndarray]:
         instr, machine, cols = self.instr, self.machine, self.config.cols
         rows, columns = machine.buffers[instr["row_buf"]], machine.buffers[1 - instr["row_buf"]]
         rg, g = np.arange(instr["n_rg"]) * cols, np.arange(instr["n_g"]) * cols
@@ -138,13 +143,13 @@ class Compute:
 
     # Results
 
-    def drain(self, sums):
+    def drain(self, sums: Any) -> None:
         if self.wu:
             self._accumulate(*sums)
         elif not self.instr["keep_out"]:
             self._results(sums)
 
-    def spoil(self, rng):
+    def spoil(self, rng: np.random.Generator) -> None:
         if self.wu:
             if self.instr["grad_first"]:
                 sums = np.zeros((self.instr["n_rg"], len(self.dy), len(self.channels), self.config.cols), np.int64)
@@ -157,23 +162,23 @@ class Compute:
         for banks, index, mask in self.targets():
             banks.write(index, rng.integers(-99, 99, index.shape), mask)
 
-    def _accumulate(self, sums, column):
+    def _accumulate(self, sums: np.ndarray, column: np.ndarray) -> None:
         instr, machine = self.instr, self.machine
         rg = np.arange(instr["n_rg"])
         row = (self.ky * instr["grad_stride_ky"] + self.kx * instr["grad_stride_kx"])[:, None] + self.channels
         row = instr["grad_base"] + rg[:, None, None] * instr["grad_stride_rg"] + row
-        machine.add_gradients(row, sums, instr["grad_first"])
+        machine.add_gradients(row, sums, bool(instr["grad_first"]))
         if instr["bias"]:
-            machine.add_gradients(instr["grad_bias_base"] + rg, column, instr["grad_first"])
+            machine.add_gradients(instr["grad_bias_base"] + rg, column, bool(instr["grad_first"]))
 
-    def _coordinates(self):
+    def _coordinates(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """y, x (blocks, channels, lanes) of the computed map, image of each lane, channel."""
         lane, grid, py = np.arange(self.config.lanes), self.config.grid, 1 << self.instr["fold"]
         n = lane_images(grid, self.instr["fold"], self.instr["n_base"] // (grid // py) ** 2)
         y, x = self.y0[:, None, None] + lane // grid % py, self.x0[:, None, None] + lane % grid % py
         return y, x, n, self.instr["map0"] + self.channels[:, None]
 
-    def targets(self):
+    def targets(self) -> list[tuple[Banks, np.ndarray, np.ndarray]]:
         """[(banks, index, mask)] of the vectors that the results go to: destination and gate; none of sums that stay in
         the array."""
         if self.instr["keep_out"]:
@@ -190,12 +195,12 @@ class Compute:
             found.append((self.machine.gate, *self._gate()))
         return found
 
-    def _gate(self):
+    def _gate(self) -> Places:
         return self.machine.gate.pixels(
             operand(self.instr, "gate"), self.y0[:, None], self.x0[:, None], self.channels[None]
         )
 
-    def _results(self, acc):
+    def _results(self, acc: np.ndarray) -> None:
         instr, machine, width = self.instr, self.machine, self.config.data_width
         y, x, n, channel = self._coordinates()
         inside = np.broadcast_to(
@@ -224,7 +229,7 @@ class Compute:
             banks.write(index, values, mask)
 
 
-def add(gradients, rows, values, first: bool, width: int) -> bool:
+def add(gradients: np.ndarray, rows: np.ndarray, values: np.ndarray, first: bool, width: int) -> bool:
     """Add `values` to rows of a gradient buffer (or replace them); returns whether a sum did not fit `width` bits."""
     total = values if first else gradients[rows] + values
     gradients[rows] = wrap(total, width)

@@ -9,12 +9,14 @@ other.
 
 import random
 from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from gradcore.isa.config import EngineConfig
-from gradcore.isa.instruction import BYTES, ENGINE, ENGINES, PRODUCERS, Opcode, decode
+from gradcore.isa.instruction import BYTES, ENGINE, ENGINES, PRODUCERS, Instruction, Opcode, decode
 from gradcore.isa.registers import SATURATIONS
 from gradcore.machine.banks import Banks
 from gradcore.machine.compute import Compute, add
@@ -39,14 +41,17 @@ class TokenOverflow(RuntimeError):
         super().__init__(f"a token counter overflows before instruction {index}")
 
 
+Work = Load | LoadWeights | Compute | Store | Update
+
+
 @dataclass
 class _Flight:
     """An instruction that has been started."""
 
     index: int
-    instr: object
-    work: object
-    values: object = None
+    instr: Instruction
+    work: Work
+    values: Any = None
     early: bool = False
     read: bool = False
 
@@ -67,8 +72,8 @@ class Machine:
         order: str = "random",
         seed: int = 1,
         queue_depth: int = 4,
-        after=None,
-    ):
+        after: Callable[["Machine", int, Instruction], None] | None = None,
+    ) -> None:
         self.config, self.memory, self.order, self.queue_depth, self.after = config, memory, order, queue_depth, after
         self.rng = random.Random(seed)
         self.garbage = np.random.default_rng(seed)
@@ -76,19 +81,21 @@ class Machine:
         self.gate = Banks(config.grid, config.gate_depth, self.garbage, np.int8)
         self.weights = self.garbage.integers(-(1 << 15), 1 << 15, (config.cols, config.wgt_depth), np.int64)
         self.gradients = self.garbage.integers(-(1 << 30), 1 << 30, (config.grad_depth, config.cols), np.int64)
-        self.kept = None  # sums that a COMPUTE has left in the array for the next one
-        self.loss, self.grad_overflow, self.seed, self.bases = 0, False, 0, [0] * 4
+        self.kept: np.ndarray | None = None  # sums that a COMPUTE has left in the array for the next one
+        self.loss, self.grad_overflow, self.seed = 0, False, 0
+        self.bases = [0] * 4
         self.saturated = dict.fromkeys(SATURATIONS, 0)
 
     # Running
 
-    def run(self, program: int, bases=(0, 0, 0, 0), seed: int = 0):
+    def run(self, program: int, bases: Sequence[int] = (0, 0, 0, 0), seed: int = 0) -> None:
         """Execute the program at address `program`. Raises Deadlock, TokenOverflow, ValueError (bad instruction),
         IndexError (address outside the memory)."""
         self.bases, self.seed, self.loss, self.grad_overflow = list(bases), seed, 0, False
         self.saturated, self.kept = dict.fromkeys(SATURATIONS, 0), None
         self._tokens = np.zeros((len(PRODUCERS), len(ENGINES)), int)
-        self._queues, self._flights = [deque() for _ in ENGINES], [deque() for _ in ENGINES]
+        self._queues: list[deque[tuple[int, Instruction]]] = [deque() for _ in ENGINES]
+        self._flights: list[deque[_Flight]] = [deque() for _ in ENGINES]
         fetched, ended, self._given = None, False, 0
         while True:
             while not ended:
@@ -130,7 +137,7 @@ class Machine:
             steps.append(_READ)
         return steps
 
-    def _do(self, engine: int, step: int):
+    def _do(self, engine: int, step: int) -> None:
         if step == _START:
             index, instr = self._queues[engine].popleft()
             for producer in range(len(PRODUCERS)):
@@ -161,13 +168,13 @@ class Machine:
             self.after(self, flight.index, flight.instr)
         self._signal(_PRODUCER[engine], flight.instr["signal"])
 
-    def _signal(self, producer: int, mask: int):
+    def _signal(self, producer: int, mask: int) -> None:
         for engine in range(len(ENGINES)):
             self._tokens[producer, engine] += mask >> engine & 1
         if self._tokens.max() > MOST_TOKENS:
             raise TokenOverflow(self._given)
 
-    def _spoil(self, work):
+    def _spoil(self, work: Work) -> None:
         """Garbage where a result will be."""
         if self.order == "random":
             work.spoil(self.garbage)
@@ -194,11 +201,11 @@ class Machine:
             raise IndexError(f"{size} bytes at {address:#x} are not inside the memory of {len(self.memory)} bytes")
         return self.memory[address : address + size]
 
-    def add_gradients(self, rows, values, first: bool):
+    def add_gradients(self, rows: np.ndarray, values: np.ndarray, first: bool) -> None:
         self.grad_overflow |= add(self.gradients, rows % self.config.grad_depth, values, first, self.config.acc_width)
 
 
-_WORK = {
+_WORK: dict[Opcode, type[Work]] = {
     Opcode.LOAD: Load,
     Opcode.LOADW: LoadWeights,
     Opcode.COMPUTE: Compute,

@@ -32,7 +32,15 @@ class Access:
     rot_x: int = 0
 
 
-def _lanes(grid: int, a: Access, row_shift: int, col_shift: int, lane_row, lane_col, chan) -> tuple[np.ndarray, ...]:
+def _lanes(
+    grid: int,
+    a: Access,
+    row_shift: int,
+    col_shift: int,
+    lane_row: np.ndarray | int,
+    lane_col: np.ndarray | int,
+    chan: np.ndarray | int,
+) -> tuple[np.ndarray, ...]:
     """Lanes that hold channel `a.chan + chan` of the pixel in lane (lane_row, lane_col) of the block, moved by the
     displacement."""
     row, col = np.indices((grid, grid))
@@ -43,10 +51,10 @@ def _lanes(grid: int, a: Access, row_shift: int, col_shift: int, lane_row, lane_
     address = a.addr + chan + down * a.stride_y + right * a.stride_x
     y, x = a.y0 + move_y, a.x0 + move_x
     valid = (y >= 0) & (y < a.height) & (x >= 0) & (x < a.width)
-    return bank_row, bank_col, address, valid
+    return bank_row, bank_col, np.asarray(address), np.asarray(valid)
 
 
-def pixel_access(grid: int, a: Access) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def pixel_access(grid: int, a: Access) -> tuple[np.ndarray, ...]:
     """Bank row, bank column, address and validity of each lane: one channel of a block of pixels and images."""
     row, col = np.indices((grid, grid))
     return _lanes(grid, a, 0, 0, row, col, 0)

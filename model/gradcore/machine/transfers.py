@@ -2,22 +2,30 @@
 """LOAD, LOADW, STORE and UPDATE on the instruction-level model: `gather` reads, `drain` writes, `spoil` leaves garbage
 where results will be."""
 
-from types import SimpleNamespace
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradcore.isa.fold import from_bytes, lane_images, to_bytes
-from gradcore.isa.instruction import GATE_BUFFER
+from gradcore.isa.instruction import GATE_BUFFER, Instruction
+from gradcore.machine.banks import Banks
 from gradcore.numerics.fixed_point import saturate
 from gradcore.numerics.random_numbers import position_random
-from gradcore.ops.optimiser import saturates, update
+from gradcore.ops.optimiser import UpdateParameters, saturates, update
+
+if TYPE_CHECKING:
+    from gradcore.machine.machine import Machine
+
+Fields = Instruction | Mapping[str, int]
+NUMBERS = ("lr_m", "beta_m", "shift_g", "shift_v", "shift_w")
 
 
 class Transfer:
     """Words of `size` bytes in DRAM, as a transfer instruction describes them: `bytes` views of its runs. Packed ones
     are a bit per element."""
 
-    def __init__(self, machine, instr, size: int, packed: bool = False):
+    def __init__(self, machine: "Machine", instr: Fields, size: int, packed: bool = False) -> None:
         self.machine, self.instr, self.size, self.packed = machine, instr, size, packed
         start = machine.address(instr["base_sel"], instr["addr"])
         beat = machine.config.mem_bytes
@@ -41,7 +49,7 @@ class Transfer:
         spare = 64 - config.data_width
         return words << spare >> spare
 
-    def write(self, words):
+    def write(self, words: np.ndarray) -> None:
         data, at = np.zeros(sum(map(len, self.runs)), np.uint8), 0
         if self.packed:
             used = np.packbits((words & 1).astype(np.uint8), bitorder="little")
@@ -56,7 +64,7 @@ class Transfer:
 class _Vectors:
     """Vectors between DRAM and a buffer: what LOAD and STORE share."""
 
-    def __init__(self, machine, instr):
+    def __init__(self, machine: "Machine", instr: Instruction) -> None:
         self.machine, self.instr, config = machine, instr, machine.config
         packed = bool(instr["packed"])
         self.transfer = Transfer(machine, instr, config.gate_bytes if packed else config.vector_bytes, packed)
@@ -74,15 +82,15 @@ class _Vectors:
 class Load(_Vectors):
     """LOAD."""
 
-    def __init__(self, machine, instr):
+    def __init__(self, machine: "Machine", instr: Instruction) -> None:
         super().__init__(machine, instr)
         self.quarters = [(qy, qx) for qy in (0, 1) for qx in (0, 1)] if instr["upsample"] else [(0, 0)]
 
-    def _index(self, banks, base: int, qy: int, qx: int):
+    def _index(self, banks: Banks, base: int, qy: int, qx: int) -> np.ndarray:
         base += qy * self.instr["stride_qy"] + qx * self.instr["stride_qx"]
         return banks.natural(base, self.counts, self.strides, self.instr["fold"], self.rot)
 
-    def _spread(self, vectors, qy: int, qx: int):
+    def _spread(self, vectors: np.ndarray, qy: int, qx: int) -> np.ndarray:
         """Up-sampled vector (qy, qx): lane row r takes pooled lane row insert(r >> 1, bit pool_bit, qy)."""
         grid, bit = self.machine.config.grid, self.instr["pool_bit"]
         half = np.arange(grid) >> 1
@@ -91,7 +99,7 @@ class Load(_Vectors):
         shaped = vectors.reshape(*vectors.shape[:-1], grid, grid)
         return shaped[..., row[:, None], col[None, :]].reshape(vectors.shape)
 
-    def gather(self):
+    def gather(self) -> list[np.ndarray]:
         vectors, results = self.transfer.read().reshape(*self.counts, -1), []
         for q in self.quarters:
             values = self._spread(vectors, *q) if self.instr["upsample"] else vectors
@@ -101,10 +109,10 @@ class Load(_Vectors):
             results.append(values & 1 if self.banks is self.machine.gate else values)
         return results
 
-    def spoil(self, rng):
+    def spoil(self, rng: np.random.Generator) -> None:
         self.drain([rng.integers(-99, 99, (*self.counts, self.machine.config.lanes))] * len(self.quarters))
 
-    def drain(self, results):
+    def drain(self, results: list[np.ndarray]) -> None:
         for q, values in zip(self.quarters, results):
             self.banks.write(self._index(self.banks, self.base, *q), values)
             if self.instr["derive"]:
@@ -115,11 +123,11 @@ class Load(_Vectors):
 class Store(_Vectors):
     """STORE."""
 
-    def gather(self):
+    def gather(self) -> np.ndarray:
         values = self.banks.read(self.banks.natural(self.base, self.counts, self.strides, self.instr["fold"], self.rot))
         return np.where(self._kept(), values, 0)
 
-    def _kept(self):
+    def _kept(self) -> np.ndarray:
         """Lanes of a pixel of the map and of an image that is not padding."""
         instr, grid, fold = self.instr, self.machine.config.grid, self.instr["fold"]
         b, by, bx, _ = np.ogrid[tuple(slice(n) for n in self.counts)]
@@ -128,28 +136,28 @@ class Store(_Vectors):
         image = (b[..., None] + 1 < instr["n_b"]) | (lane_images(grid, fold, 0) < instr["n_valid"])
         return (y < instr["height"]) & (x < instr["width"]) & image
 
-    def spoil(self, rng):
+    def spoil(self, rng: np.random.Generator) -> None:
         self.transfer.write(rng.integers(-99, 99, self.instr["n_words"] * self.machine.config.lanes))
 
-    def drain(self, values):
+    def drain(self, values: np.ndarray) -> None:
         self.transfer.write(saturate(values, self.machine.config.data_width))
 
 
 class LoadWeights:
     """LOADW."""
 
-    def __init__(self, machine, instr):
+    def __init__(self, machine: "Machine", instr: Instruction) -> None:
         self.machine, self.instr = machine, instr
         self.transfer = Transfer(machine, instr, machine.config.row_bytes)
         assert instr["n_words"] == instr["n_outer"] * instr["n_inner"], "n_words is not the product of the loop counts"
 
-    def gather(self):
+    def gather(self) -> np.ndarray:
         return self.transfer.read()
 
-    def spoil(self, rng):
+    def spoil(self, rng: np.random.Generator) -> None:
         self.drain(rng.integers(-99, 99, (self.instr["n_words"], self.machine.config.cols)))
 
-    def drain(self, rows):
+    def drain(self, rows: np.ndarray) -> None:
         cols = self.machine.config.cols
         inner = np.arange(len(rows)) % self.instr["n_inner"]
         bank = (np.arange(cols) + inner[:, None]) % cols
@@ -161,7 +169,7 @@ class LoadWeights:
 class Update:
     """UPDATE."""
 
-    def __init__(self, machine, instr):
+    def __init__(self, machine: "Machine", instr: Instruction) -> None:
         self.machine, self.instr = machine, instr
         part = dict(
             base_sel=instr["base_sel"],
@@ -172,15 +180,15 @@ class Update:
             stride1=0,
             stride2=0,
         )
-        self.weights = Transfer(machine, part | dict(addr=instr["addr"]), machine.config.row_bytes)
+        self.weights = Transfer(machine, part | {"addr": instr["addr"]}, machine.config.row_bytes)
         self.momentum = (
-            Transfer(machine, part | dict(addr=instr["momentum_addr"]), machine.config.row_bytes)
+            Transfer(machine, part | {"addr": instr["momentum_addr"]}, machine.config.row_bytes)
             if instr["momentum"]
             else None
         )
         assert instr["n_words"] == instr["n_outer"] * instr["n_inner"], "n_words is not the product of the loop counts"
 
-    def gather(self):
+    def gather(self) -> tuple[np.ndarray, np.ndarray, int]:
         instr, machine = self.instr, self.machine
         row = np.arange(instr["n_words"])
         outer, inner = row // instr["n_inner"], row % instr["n_inner"]
@@ -189,20 +197,21 @@ class Update:
         weights = self._held(row) if instr["resident"] else self.weights.read()
         before = self.momentum.read() if self.momentum else np.zeros_like(weights)
         grads = machine.gradients[(instr["base"] + row) % machine.config.grad_depth]
-        numbers = SimpleNamespace(**{name: instr[name] for name in ("lr_m", "beta_m", "shift_g", "shift_v", "shift_w")})
-        state = weights, before, grads, numbers, machine.config.data_width, instr["rounding"], rnd
-        return *update(*state), int(saturates(*state).any(axis=1).sum())
+        numbers = UpdateParameters(**{name: instr[name] for name in NUMBERS}, frac_v=0, frac_g=0)
+        more = numbers, machine.config.data_width, instr["rounding"], rnd
+        saturated = saturates(weights, before, grads, *more).any(axis=1).sum()
+        return *update(weights, before, grads, *more), int(saturated)
 
-    def _held(self, row):
+    def _held(self, row: np.ndarray) -> np.ndarray:
         """Weight rows from the weight buffer."""
         cols = self.machine.config.cols
         bank = (np.arange(cols) + (row % self.instr["wgt_inner"])[:, None]) % cols
         return self.machine.weights[bank, ((self.instr["wgt_base"] + row) % self.machine.config.wgt_depth)[:, None]]
 
-    def spoil(self, rng):
+    def spoil(self, rng: np.random.Generator) -> None:
         self.weights.write(rng.integers(-99, 99, (self.instr["n_words"], self.machine.config.cols)))
 
-    def drain(self, values):
+    def drain(self, values: tuple[np.ndarray, np.ndarray, int]) -> None:
         self.machine.saturated["update"] += values[2]
         self.weights.write(values[0])
         if self.momentum:
