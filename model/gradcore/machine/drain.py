@@ -62,7 +62,7 @@ def pool(a: np.ndarray, gate: np.ndarray, inside: np.ndarray, grid: int, fold: i
     gate keeps only the first maximum of each window that lies inside the map."""
     shape = (*a.shape[:-1], grid // 2, 2, grid // 2, 2)
     windows = np.moveaxis(a.reshape(shape), -3, -2).reshape(*a.shape[:-1], grid // 2, grid // 2, 4)
-    whole: np.ndarray = np.moveaxis(inside.reshape(shape), -3, -2).reshape(windows.shape).all(axis=-1)
+    whole = np.asarray(np.moveaxis(inside.reshape(shape), -3, -2).reshape(windows.shape).all(axis=-1))
     first = np.arange(4) == windows.argmax(axis=-1)[..., None]
     first &= whole[..., None]
     spread = np.moveaxis(first.reshape(*a.shape[:-1], grid // 2, grid // 2, 2, 2), -2, -3).reshape(a.shape)
