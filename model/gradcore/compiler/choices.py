@@ -12,7 +12,8 @@ class Choices:
     unfolded: WU takes the first layer's taps as input maps.
     floors: (stage, fold) pairs, the finest fold allowed; stage 2*l is layer l's sums, 2*l+1 its output.
     strips: layers that are computed in strips of block rows, from DRAM to DRAM.
-    whole: no layer may be computed in strips; what does not fit is refused.
+    spilled: layers whose gates go to DRAM from FP to BP.
+    whole: no layer may be computed in strips and no gates go to DRAM; what does not fit is refused.
     resident: every tensor stays in the operand buffers, where that is possible.
     beside: the first layer's WU runs beside the chain before it, where that is possible.
     early: layers whose WU comes before their BP, so that their UPDATE begins earlier.
@@ -22,6 +23,7 @@ class Choices:
     unfolded: bool = False
     floors: tuple = ()
     strips: frozenset = frozenset()
+    spilled: frozenset = frozenset()
     whole: bool = False
     resident: bool = True
     beside: bool = True

@@ -72,10 +72,15 @@ def _buffer(setting: Setting, piece: Piece, place: Place, up: int = 1) -> dict:
     )
 
 
+SPARE = 2  # vectors behind what a LOAD of one quarter keeps, where the others of the last vector go
+
+
 def load_piece(
-    setting: Setting, layer: str, tensor: MapTensor, piece: Piece, place: Place, gate: Place | None = None
+    setting: Setting, layer: str, tensor: MapTensor, piece: Piece, place: Place, gate: Place | None = None, quarter=None
 ) -> Op:
-    """LOAD of a piece to `place`, that of its first block; up-sampled if the tensor says so, scaled by `gate`."""
+    """LOAD of a piece to `place`, that of its first block; up-sampled if the tensor says so, scaled by `gate`.
+    `quarter`: the one of the four up-sampled image groups that is wanted. The others go where the next vector, or the
+    wanted one itself, comes later."""
     dram, source = _dram(setting, tensor, piece)
     layout, tile, top = tensor.layout, place.tile, setting.config.log_grid
     vectors, more, reads = piece.vectors, {}, [source]
@@ -84,6 +89,8 @@ def load_piece(
     if tensor.upsample:
         vectors *= 4
         strides = (tile.stride_y, tile.stride_x) if up == 2 else (2 * tile.stride_b, tile.stride_b)
+        if quarter is not None:
+            strides = 1 - quarter // 2, 1 - quarter % 2
         more = dict(upsample=1, pool_bit=min(layout.fold, top - 1), stride_qy=strides[0], stride_qx=strides[1])
     if gate:
         more |= dict(scale=1, gate_base=gate.base)

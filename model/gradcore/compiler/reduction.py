@@ -223,7 +223,7 @@ def _blocks(body: Body, shape: tuple, fold: int, images: int, tensors: tuple, gr
     blocks share a result."""
     setting, (source, results) = body.setting, tensors
     plan = Strips(shape[1:], 1 << fold, step, step)
-    largest = max(images, *(one.tensor.layout.group_images for one in (source, *results.values())))
+    largest = max(images, *(one.images for one in (source, *results.values())))
     for start in range(0, setting.images, largest):
         for area in plan.areas():
             pixels = plan.pixels(area)

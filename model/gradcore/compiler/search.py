@@ -33,7 +33,7 @@ def search(network, config: EngineConfig, images: int, keep: bool, whole: bool) 
 def _fastest(task: tuple, choices: Choices) -> CompiledNetwork:
     """The faster of coarser folds and of strips where something does not fit; then the fastest of the programs with
     ever coarser folds of the pooled maps: finer ones take fewer steps, but larger tiles."""
-    best = _fitting(task, choices, _coarser, _in_strips)
+    best = _fitting(task, choices, _spilled, _coarser, _in_strips)
     if best.setting.choices != choices:
         with suppress(CompileError):
             # Many more instructions mean small pieces: not worth the estimate.
@@ -43,7 +43,9 @@ def _fastest(task: tuple, choices: Choices) -> CompiledNetwork:
     for index in (index for index in pooled if index not in best.setting.choices.strips):
         while (fold := best.memory.folds[index].out) < best.memory.folds[index].fp:
             try:
-                other = _fitting(task, best.setting.choices.with_floor(2 * index + 1, fold + 1), _coarser, _in_strips)
+                other = _fitting(
+                    task, best.setting.choices.with_floor(2 * index + 1, fold + 1), _spilled, _coarser, _in_strips
+                )
             except CompileError:
                 break
             if _cycles(other) >= _cycles(best):
@@ -101,6 +103,12 @@ def _compile(task: tuple, choices: Choices, most: int = INDEX_LIMIT) -> Compiled
         return CompiledNetwork(setting, compile_program("train", setting, most), compile_program("infer", setting))
     except CompileError as error:
         raise _Refused(error, memory, layers) from None
+
+
+def _spilled(refused: _Refused, choices: Choices) -> Choices | None:
+    """The gates of the layer concerned in DRAM."""
+    index = refused.error.spilled
+    return None if index is None or choices.whole else choices.but(spilled=choices.spilled | {index})
 
 
 def _coarser(refused: _Refused, choices: Choices) -> Choices | None:

@@ -4,9 +4,10 @@
 from dataclasses import dataclass, field
 
 from gradcore.compiler.body import Body
+from gradcore.compiler.limits import CompileError
 from gradcore.compiler.memory_map import MapTensor, Tile
 from gradcore.compiler.operation import Place
-from gradcore.compiler.pieces import Piece, load_piece, store_piece
+from gradcore.compiler.pieces import SPARE, Piece, load_piece, store_piece
 from gradcore.compiler.rings import Region, Ring, ranges
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.strips import Axis, Share
@@ -22,7 +23,8 @@ def plain_axes(tensor: MapTensor, **change) -> list:
 @dataclass
 class Source:
     """A tensor that comes in strips through a ring in an operand buffer; up-sampled and scaled by `gate` if it is a
-    pooled delta. `axes`: what a computed pixel needs of it."""
+    pooled delta. `axes`: what a computed pixel needs of it. `single`: of the image groups that up-sampling makes of one
+    only that which is needed is kept, so each is loaded by itself."""
 
     body: Body
     index: int
@@ -32,6 +34,13 @@ class Source:
     stages: tuple = ()
     gate: MapTensor | None = None
     gates: Region | None = None
+    single: bool = False
+
+    @property
+    def images(self) -> int:
+        """Images that come at once."""
+        setting, layout = self.body.setting, self.tensor.layout
+        return setting.fold_images(self.fold) if self.single else layout.group_images
 
     @property
     def fold(self) -> int:
@@ -43,9 +52,14 @@ class Source:
         return 1 + (self.tensor.upsample and self.tensor.layout.fold == self.body.setting.config.log_grid)
 
     @property
+    def quarters(self) -> bool:
+        """Does one image group in DRAM become four in the buffer?"""
+        return self.tensor.upsample and self._twice == 1
+
+    @property
     def _groups(self) -> int:
-        """Image groups in the buffer that come of one in DRAM."""
-        return 4 if self.tensor.upsample and self._twice == 1 else 1
+        """Image groups in the buffer that come at once."""
+        return 4 if self.quarters and not self.single else 1
 
     def channels(self, maps: tuple) -> tuple:
         """Stored channels of maps (first, end): what fills up the unit belongs to the last."""
@@ -67,6 +81,7 @@ class Source:
                 True,
                 self._twice == 2,
                 self.stages,
+                SPARE * self.single,
             )
         ]
         if self.gate:
@@ -84,7 +99,19 @@ class Source:
             max(end - first for first, end in (axis.span(*ends) for ends in one))
             for axis, one in zip(self.axes, pixels)
         ]
-        return all(wide[0] * wide[1] * share.vectors <= share.depth for share in shares)
+        return all(wide[0] * wide[1] * share.vectors + share.spare <= share.depth for share in shares)
+
+    def fitting(self, plan):
+        """What plan() finds, with a single image group at a time where all do not fit. Raises CompileError."""
+        try:
+            return plan()
+        except CompileError:
+            self.single = self.quarters
+            try:
+                return plan()
+            except CompileError:
+                self.single = False
+                raise
 
     def place(self, area: tuple, image: int, maps: tuple) -> Place:
         """Place of the image group with `image` for an area in pixels; loads what is missing."""
@@ -94,7 +121,10 @@ class Source:
         channels = self.channels(maps)
         tile = Tile(self.fold, channels[1] - channels[0], 1, columns[1] - columns[0], self._groups, True)
         group = self.tensor.group(image)
-        missing = self.ring.need((self.tensor.name, group, columns, channels), tile.size, first, end)
+        inside = image % layout.group_images // setting.fold_images(self.fold)
+        quarter = inside if self.single else None
+        key, spare = (self.tensor.name, group, quarter, columns, channels), SPARE * self.single
+        missing = self.ring.need(key, tile.size, first, end, spare)
         if missing:
             rows, wide = (tuple(n // self._twice for n in axis) for axis in (missing, columns))
             # Up-sampling can reach beyond the map.
@@ -105,23 +135,22 @@ class Source:
                 self.ring.buffer,
                 (self.ring.origin + missing[0] * tile.size) % self.ring.depth,
                 tile,
-                self.ring.ranges(tile.size, *missing),
+                self.ring.ranges(tile.size, *missing, spare),
             )
             name = setting.layers[self.index].name
-            gate = self._load_gates(name, piece, missing, tile) if self.gate else None
-            self.body.ops.append(load_piece(setting, name, self.tensor, piece, found, gate))
-        inside = image % layout.group_images // setting.fold_images(self.fold)
-        base = self.ring.origin + inside * tile.stride_b - columns[0] * tile.stride_x
+            gate = self._load_gates(name, piece, missing, tile, quarter) if self.gate else None
+            self.body.ops.append(load_piece(setting, name, self.tensor, piece, found, gate, quarter))
+        base = self.ring.origin + inside * (not self.single) * tile.stride_b - columns[0] * tile.stride_x
         return Place(self.ring.buffer, base % self.ring.depth, tile, self.ring.ranges(tile.size, first, end))
 
-    def _load_gates(self, name: str, piece: Piece, rows: tuple, tile: Tile) -> Place:
-        """Gates of rows (first, end) as they lie in the buffer, of all groups that the piece becomes."""
+    def _load_gates(self, name: str, piece: Piece, rows: tuple, tile: Tile, quarter: int | None) -> Place:
+        """Gates of rows (first, end) as they lie in the buffer, of all groups that are kept of the piece."""
         layout, size = self.gate.layout, (rows[1] - rows[0]) * tile.size
         start = self.gates.take(size)
         touched = (("gate", start, start + size),)
         columns = tuple(n * self._twice for n in piece.columns)
         for k in range(self._groups):
-            group = piece.group * self._groups + k
+            group = piece.group * (4 if self.quarters else 1) + (quarter or k)
             if group < layout.groups:
                 part = Piece(
                     group,
@@ -148,6 +177,11 @@ class Result:
     stages: tuple = ()
     load: bool = False
     open: dict = field(default_factory=dict)
+
+    @property
+    def images(self) -> int:
+        """Images that go at once."""
+        return self.tensor.layout.group_images
 
     def channels(self, maps: tuple) -> tuple:
         layout = self.tensor.layout

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from gradcore.compiler.body import Body
 from gradcore.compiler.folds import delta_shape
-from gradcore.compiler.limits import CompileError
+from gradcore.compiler.limits import CompileError, blaming
 from gradcore.compiler.operation import Rows
 from gradcore.compiler.products import backward, gradients
 from gradcore.compiler.reduction import backward_parts
@@ -61,17 +61,22 @@ def _errors(body: Body, index: int):
             delta.gates, region = Region(region.first, middle), Region(middle, region.end)
         results["gate"] = Result(body, index, gate, GATE_BUFFER, region, plain_axes(gate), (2 * index - 1,), True)
     weights = _Weights(body, index)
+
+    def strips(maps: tuple):
+        shares = [*delta.shares((0, outputs)), *(share for one in results.values() for share in one.shares(maps))]
+        return choose_strips(setting, index, p.in_shape[1:], 1 << fold, 1, shares)
+
     try:
         tiles = weights.tiles()
-        shares = [*delta.shares((0, outputs)), *(share for one in results.values() for share in one.shares(tiles[0]))]
-        plan = choose_strips(setting, index, p.in_shape[1:], 1 << fold, 1, shares)
-    except CompileError:
+        plan = delta.fitting(lambda: strips(tiles[0]))
+    except CompileError as error:
         body.note(index, "BP", "block by block in parts")
-        backward_parts(body, index, delta, results)
+        with blaming(error):
+            backward_parts(body, index, delta, results)
         return
     body.note(index, "BP", f"{plan}, {len(tiles)} tiles of input maps")
     images = setting.fold_images(fold)
-    largest = max(images, *(one.tensor.layout.group_images for one in (delta, *results.values())))
+    largest = max(images, *(one.images for one in (delta, *results.values())))
     for maps in tiles:
         for start in range(0, setting.images, largest):
             for area in plan.areas():
@@ -103,7 +108,7 @@ def _gradients(body: Body, index: int):
     if not tiles:
         tiles, kernel_rows = _by_rows(setting, index, act)
     images = setting.group_images(index)
-    largest = max(images, delta.tensor.layout.group_images, taken.layout.group_images)
+    largest = max(images, delta.images, act.images)
     region = Region(0, config.grad_depth)
     for taps in kernel_rows:
         act.axes = [_row_axis(reach[0], taps, kernel[0]), reach[1]]

@@ -2,7 +2,7 @@
 """The forward pass of a layer in strips."""
 
 from gradcore.compiler.body import Body
-from gradcore.compiler.limits import CompileError
+from gradcore.compiler.limits import CompileError, blaming
 from gradcore.compiler.operation import Rows
 from gradcore.compiler.products import forward, splits
 from gradcore.compiler.reduction import forward_parts
@@ -51,14 +51,15 @@ def forward_strips(body: Body, index: int):
     try:
         tiles, by_weights = weights.tiles(lambda tiles: strips(whole if len(tiles) > 1 else tiles[0]), taken)
         plan = strips(tiles[0] if by_weights else whole)
-    except CompileError:
+    except CompileError as error:
         body.note(index, "FP", "block by block in parts")
-        forward_parts(body, index, source, results)
+        with blaming(error):
+            forward_parts(body, index, source, results)
         return
     order = "each through all images" if by_weights else "all for each strip"
     body.note(index, "FP", f"{plan}, {len(tiles)} tiles of output maps, {order}")
     images = setting.group_images(index)
-    largest = max(images, *(one.tensor.layout.group_images for one in (source, *results.values())))
+    largest = max(images, *(one.images for one in (source, *results.values())))
     for outer in [[tile] for tile in tiles] if by_weights else [tiles]:
         for start in range(0, setting.images, largest):
             for area in plan.areas():

@@ -44,6 +44,7 @@ class Share:
     ring: bool = False
     pairs: bool = False  # rows and columns come in twos: what LOAD up-samples
     stages: tuple = ()  # whose coarser folds make it smaller
+    spare: int = 0  # vectors that must be free besides
 
     def spans(self, area: tuple) -> tuple:
         """(rows, columns) of blocks for an area in pixels."""
@@ -104,7 +105,7 @@ def _worst(strips: Strips, shares: list, ahead: bool) -> tuple | None:
             (first, end), (left, right) = share.spans(strips.pixels(area))
             size = (right - left) * share.vectors
             more = min(end - first, ceil_div(strips.rows * strips.block >> share.rows.half, share.rows.block))
-            need = max(need, (end - first + (more if share.ring else end - first) * ahead) * size)
+            need = max(need, (end - first + (more if share.ring else end - first) * ahead) * size + share.spare)
         if need > share.depth:
             return share, need
     return None
