@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass, field
 
-from gradcore.compiler.operation import Place
+from gradcore.compiler.operation import Place, Rows
 from gradcore.compiler.rows import apart
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.slots import Slots, place_tiles
@@ -46,17 +46,20 @@ class Body:
         self.notes.append(f"{self.setting.layers[index].name} {step}: {text}")
 
     def forget(self):
-        """A layer in strips has used all buffers."""
-        self.held, self.newest = [], []
+        """A layer in strips has used all operand buffers, and the weight buffer if it has no rows of its own."""
+        self.newest = []
+        if not all(self.weight_rows[index] for index in self.setting.choices.strips):
+            self.held = []
 
-    def need_weights(self, index: int):
-        """LOADW of a layer unless its weights are there."""
-        if index in self.held:
-            return
+    def need_weights(self, index: int) -> Rows:
+        """Rows of a layer's weights; LOADW unless they are there."""
         mine = self.weight_rows[index]
+        if index in self.held:
+            return mine
         self.held = [k for k in self.held if apart([self.weight_rows[k], mine])]
         self.held.append(index)
         self.ops += load_weights(self.setting, index, mine)
+        return mine
 
     def need_tile(self, slots: Slots, index: int, tensor, image: int, scale=None) -> Place:
         """The tile with `image`, loaded for layer `index` when it is not there yet."""

@@ -16,6 +16,7 @@ class Choices:
     whole: no layer may be computed in strips and no gates go to DRAM; what does not fit is refused.
     resident: every tensor stays in the operand buffers, where that is possible.
     beside: the first layer's WU runs beside the chain before it, where that is possible.
+    between: layers in strips whose BP comes between the tiles of their WU, which may keep UPDATE from the gradients.
     early: layers whose WU comes before their BP, so that their UPDATE begins earlier.
     last_row: the last row of the second layer's kernel comes after the first layer in WU and UPDATE.
     """
@@ -27,6 +28,7 @@ class Choices:
     whole: bool = False
     resident: bool = True
     beside: bool = True
+    between: frozenset = frozenset()
     early: frozenset = frozenset()
     last_row: bool = False
 

@@ -54,11 +54,12 @@ def cut(setting, index: int, windows: tuple, channels: int, rows_of, vectors_of,
 
 
 class PartWeights:
-    """Rows of weights of one part after the other."""
+    """Rows of weights of one part after the other, in the whole weight buffer."""
 
     def __init__(self, body: Body, index: int):
         self.body, self.index = body, index
         self.region = Region(0, body.setting.config.wgt_depth)
+        body.held = []
 
     def forward(self, part: Part, maps: tuple) -> Rows:
         """LOADW of a part of FP for one column group of output maps, with its bias at the end."""

@@ -43,6 +43,10 @@ class Ring:
         self.at = (self.origin + end * size) % self.depth
         return missing
 
+    def forget(self):
+        """Nothing is there any more."""
+        self.key = None
+
     def ranges(self, size: int, first: int, end: int, spare: int = 0) -> tuple:
         """What rows first..end-1 and `spare` vectors behind them touch."""
         return ranges(self.buffer, self.depth, self.origin + first * size, (end - first) * size + spare)

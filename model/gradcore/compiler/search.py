@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from gradcore.compiler.choices import Choices
 from gradcore.compiler.compiled import INDEX_LIMIT, CompiledNetwork, compile_program
+from gradcore.compiler.folds import delta_shape
 from gradcore.compiler.limits import CompileError
 from gradcore.compiler.memory_map import memory_map
 from gradcore.compiler.setting import Setting
@@ -51,7 +52,19 @@ def _fastest(task: tuple, choices: Choices) -> CompiledNetwork:
             if _cycles(other) >= _cycles(best):
                 break
             best = other
+    best = _updates_between(best)
     return _early_gradients(best) if _one_group(best) else best
+
+
+def _updates_between(best: CompiledNetwork) -> CompiledNetwork:
+    """The same with BP between the tiles of WU in the layers in strips where that is faster. Only passes of one block
+    add to the gradients in every cycle and keep UPDATE from them."""
+    setting = best.setting
+    for index in sorted(setting.choices.strips - {0}):
+        if max(delta_shape(setting.layers[index])[1:]) <= 1 << setting.folds(index).fp:
+            with suppress(CompileError):
+                best = _try(best, between=best.setting.choices.between | {index})
+    return best
 
 
 def _early_gradients(best: CompiledNetwork) -> CompiledNetwork:

@@ -10,7 +10,7 @@ from gradcore.compiler.operation import Place
 from gradcore.compiler.pieces import SPARE, Piece, load_piece, store_piece
 from gradcore.compiler.rings import Region, Ring, ranges
 from gradcore.compiler.setting import Setting
-from gradcore.compiler.strips import Axis, Share
+from gradcore.compiler.strips import Axis, Share, fits_twice
 from gradcore.isa.instruction import GATE_BUFFER
 
 
@@ -24,7 +24,7 @@ def plain_axes(tensor: MapTensor, **change) -> list:
 class Source:
     """A tensor that comes in strips through a ring in an operand buffer; up-sampled and scaled by `gate` if it is a
     pooled delta. `axes`: what a computed pixel needs of it. `single`: of the image groups that up-sampling makes of one
-    only that which is needed is kept, so each is loaded by itself."""
+    only that which is needed is kept, so each is loaded by itself. batch: image groups in DRAM that one LOAD brings."""
 
     body: Body
     index: int
@@ -35,12 +35,13 @@ class Source:
     gate: MapTensor | None = None
     gates: Region | None = None
     single: bool = False
+    batch: int = 1
 
     @property
     def images(self) -> int:
         """Images that come at once."""
         setting, layout = self.body.setting, self.tensor.layout
-        return setting.fold_images(self.fold) if self.single else layout.group_images
+        return setting.fold_images(self.fold) if self.single else self.batch * layout.group_images
 
     @property
     def fold(self) -> int:
@@ -59,7 +60,7 @@ class Source:
     @property
     def _groups(self) -> int:
         """Image groups in the buffer that come at once."""
-        return 4 if self.quarters and not self.single else 1
+        return 1 if self.single else self.batch * (4 if self.quarters else 1)
 
     def channels(self, maps: tuple) -> tuple:
         """Stored channels of maps (first, end): what fills up the unit belongs to the last."""
@@ -113,6 +114,19 @@ class Source:
                 self.single = False
                 raise
 
+    def widen(self, plan, maps: tuple, images: int):
+        """Lets one LOAD bring up to `images` images, as long as the strips plan() stay as they are and two fit."""
+        strips = plan()
+        while not self.single and 2 * self.images <= images:
+            self.batch *= 2
+            try:
+                if plan() == strips and fits_twice(strips, self.shares(maps)):
+                    continue
+            except CompileError:
+                pass
+            self.batch //= 2
+            break
+
     def place(self, area: tuple, image: int, maps: tuple) -> Place:
         """Place of the image group with `image` for an area in pixels; loads what is missing."""
         setting, layout = self.body.setting, self.tensor.layout
@@ -120,8 +134,8 @@ class Source:
         (first, end), columns = share.spans(area)
         channels = self.channels(maps)
         tile = Tile(self.fold, channels[1] - channels[0], 1, columns[1] - columns[0], self._groups, True)
-        group = self.tensor.group(image)
-        inside = image % layout.group_images // setting.fold_images(self.fold)
+        group = self.tensor.group(image) // self.batch * self.batch
+        inside = image % (self.batch * layout.group_images) // setting.fold_images(self.fold)
         quarter = inside if self.single else None
         key, spare = (self.tensor.name, group, quarter, columns, channels), SPARE * self.single
         missing = self.ring.need(key, tile.size, first, end, spare)
@@ -129,7 +143,11 @@ class Source:
             rows, wide = (tuple(n // self._twice for n in axis) for axis in (missing, columns))
             # Up-sampling can reach beyond the map.
             piece = Piece(
-                group, (rows[0], min(rows[1], layout.rows)), (wide[0], min(wide[1], layout.columns)), channels
+                group,
+                (rows[0], min(rows[1], layout.rows)),
+                (wide[0], min(wide[1], layout.columns)),
+                channels,
+                min(self.batch, layout.groups - group),
             )
             found = Place(
                 self.ring.buffer,
@@ -149,17 +167,19 @@ class Source:
         start = self.gates.take(size)
         touched = (("gate", start, start + size),)
         columns = tuple(n * self._twice for n in piece.columns)
-        for k in range(self._groups):
-            group = piece.group * (4 if self.quarters else 1) + (quarter or k)
-            if group < layout.groups:
-                part = Piece(
-                    group,
-                    (rows[0], min(rows[1], layout.rows)),
-                    (columns[0], min(columns[1], layout.columns)),
-                    piece.channels,
-                )
-                place = Place(GATE_BUFFER, start + k * tile.stride_b, tile, touched)
-                self.body.ops.append(load_piece(self.body.setting, name, self.gate, part, place))
+        first = piece.group * (4 if self.quarters else 1) + (quarter or 0)
+        joint = columns[1] - columns[0] >= layout.columns or piece.channels == (0, layout.pitch)
+        each = self._groups if joint else 1
+        for k in range(0, min(self._groups, layout.groups - first), each):
+            part = Piece(
+                first + k,
+                (rows[0], min(rows[1], layout.rows)),
+                (columns[0], min(columns[1], layout.columns)),
+                piece.channels,
+                min(each, layout.groups - first - k),
+            )
+            place = Place(GATE_BUFFER, start + k * tile.stride_b, tile, touched)
+            self.body.ops.append(load_piece(self.body.setting, name, self.gate, part, place))
         return Place(GATE_BUFFER, start, tile, touched)
 
 

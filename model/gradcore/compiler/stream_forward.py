@@ -88,6 +88,8 @@ class _Weights:
         strip, which reads the input once. Raises CompileError where not even one group fits."""
         setting, index = self.body.setting, self.index
         layout = setting.memory.weight[index].layout
+        if self.body.weight_rows[index]:
+            return [(0, layout.outputs)], True
         tiles = output_tiles(setting, index, self.region.end)
         if not tiles:
             raise CompileError(setting.layers[index].name, "weight rows", layout.inner + 1, self.region.end)
@@ -101,6 +103,8 @@ class _Weights:
 
     def need(self, maps: tuple) -> Rows:
         """LOADW of the tile of some output maps unless it is there."""
+        if self.body.weight_rows[self.index]:
+            return self.body.need_weights(self.index)
         if self.held and self.held[0] == maps:
             return self.held[1]
         setting, index = self.body.setting, self.index
