@@ -4,6 +4,7 @@
 from dataclasses import dataclass, field
 
 from gradcore.compiler.operation import Place, Rows
+from gradcore.compiler.rings import Region
 from gradcore.compiler.rows import apart
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.slots import Slots, place_tiles
@@ -16,6 +17,7 @@ class Body:
 
     weight_rows, grad_rows: `Rows` by layer. resident: slots by tensor where all stays in the buffers, else empty.
     notes: how layers in strips are computed.
+    weights, gradients: where tiles of layers in strips go, one behind the other.
     held: layers whose weights are in the weight buffer. newest: slots of the last layer's input and output.
     """
 
@@ -29,6 +31,10 @@ class Body:
     newest: list = field(default_factory=list)
     phases: int = 0
     notes: list = field(default_factory=list)
+
+    def __post_init__(self):
+        config = self.setting.config
+        self.weights, self.gradients = Region(0, config.wgt_depth), Region(0, config.grad_depth)
 
     @property
     def weights_stay(self) -> bool:

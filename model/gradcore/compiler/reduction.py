@@ -9,7 +9,6 @@ from gradcore.compiler.folds import delta_shape
 from gradcore.compiler.limits import CompileError
 from gradcore.compiler.operation import Part, Rows
 from gradcore.compiler.products import backward, forward
-from gradcore.compiler.rings import Region
 from gradcore.compiler.strips import Axis, Strips
 from gradcore.compiler.transfers import load_rows
 from gradcore.isa.fold import ceil_div, tap_windows
@@ -58,7 +57,7 @@ class PartWeights:
 
     def __init__(self, body: Body, index: int):
         self.body, self.index = body, index
-        self.region = Region(0, body.setting.config.wgt_depth)
+        self.region = body.weights
         body.held = []
 
     def forward(self, part: Part, maps: tuple) -> Rows:

@@ -20,18 +20,23 @@ from gradcore.isa.instruction import GATE_BUFFER
 
 
 def backward_strips(body: Body, index: int):
-    """Emits BP, WU and UPDATE of layer `index`. BP comes first, or between the tiles of WU."""
+    """Emits BP, WU and UPDATE of layer `index`. BP comes first, or between the tiles of WU: with all weights on chip,
+    because UPDATE changes them in DRAM."""
     errors = _errors(body, index) if index else []
-    between = bool(errors) and index in body.setting.choices.between
+    between = bool(errors and body.weight_rows[index]) and index in body.setting.choices.between
+    if between:
+        body.need_weights(index)
     if not between:
         for step in errors:
             step(False)
     steps = _gradients(body, index, between)
-    for k, step in enumerate(steps):
+    gaps, done = max(len(steps) - 1, 1), 0 if between else len(errors)
+    for k, step in enumerate(steps, 1):
         step(between)
-        after = errors[k * len(errors) // len(steps) : (k + 1) * len(errors) // len(steps)] if between else ()
-        for other in after:
-            other(other is after[0])
+        until = min(ceil_div(k * len(errors), gaps), len(errors))
+        for other in range(done, until):
+            errors[other](other == done)
+        done = max(done, until)
 
 
 def _delta(body: Body, index: int, low=(0, 0), high=(0, 0)) -> Source:
@@ -88,25 +93,21 @@ def _errors(body: Body, index: int) -> list:
     images = setting.fold_images(fold)
     largest = max(images, *(one.images for one in (delta, *results.values())))
 
-    def step(maps: tuple, starts: list, fresh: bool):
+    def step(maps: tuple, start: int, fresh: bool):
         if fresh:
             delta.ring.forget()
-        for start in starts:
-            for area in plan.areas():
-                pixels = plan.pixels(area)
-                for image in range(start, min(start + largest, setting.images), images):
-                    read = delta.place(pixels, image, (0, outputs))
-                    rows = weights.need(maps)
-                    places = {name: one.place(pixels, image, maps) for name, one in results.items()}
-                    dest = places.pop("dest")
-                    body.ops.extend(backward(setting, index, image, read, dest, rows, area=area, maps=maps, **places))
-                    for one in results.values():
-                        one.finish(pixels, image, maps, image + images)
+        for area in plan.areas():
+            pixels = plan.pixels(area)
+            for image in range(start, min(start + largest, setting.images), images):
+                read = delta.place(pixels, image, (0, outputs))
+                rows = weights.need(maps)
+                places = {name: one.place(pixels, image, maps) for name, one in results.items()}
+                dest = places.pop("dest")
+                body.ops.extend(backward(setting, index, image, read, dest, rows, area=area, maps=maps, **places))
+                for one in results.values():
+                    one.finish(pixels, image, maps, image + images)
 
-    starts = range(0, setting.images, largest)
-    if len(tiles) > 1:  # a tile's weights are loaded during other steps
-        return [partial(step, maps, starts) for maps in tiles]
-    return [partial(step, tiles[0], [start]) for start in starts]
+    return [partial(step, maps, start) for maps in tiles for start in range(0, setting.images, largest)]
 
 
 def _sized(tensor, shape: tuple) -> list:
@@ -128,16 +129,17 @@ def _gradients(body: Body, index: int, alone: bool) -> list:
         tiles, kernel_rows = _by_rows(setting, index, act)
     images = setting.group_images(index)
     largest = max(images, delta.images, act.images)
-    region = Region(0, config.grad_depth)
+
+    starts = [*range(0, setting.images, largest)]
 
     def step(taps: tuple, axis: Axis, batch: int, plan, maps: tuple, fresh: bool):
         if fresh:
             delta.ring.forget()
             act.ring.forget()
         act.axes, act.batch = [axis, reach[1]], batch
-        grads, own = _place(setting, index, region, maps, taps)
+        grads, own = _place(setting, index, body.gradients, maps, taps)
         first = True
-        for start in range(0, setting.images, largest):
+        for start in starts:
             for area in plan.areas():
                 pixels = plan.pixels(area)
                 for image in range(start, min(start + largest, setting.images), images):
@@ -146,6 +148,7 @@ def _gradients(body: Body, index: int, alone: bool) -> list:
                     place = delta.place(pixels, image, maps), columns, grads, first, taps
                     body.ops.extend(gradients(setting, index, image, *place, area=area, maps=maps))
                     first = False
+        starts.reverse()  # the next tile begins with the images that are there
         row = kernel[1] * inputs
         base = (grads.base + taps[0] * row) % config.grad_depth
         body.ops.append(update_rows(setting, index, own, (taps[0] * row, taps[1] * row), base))
@@ -225,7 +228,7 @@ class _Weights:
 
     def __init__(self, body: Body, index: int):
         self.body, self.index = body, index
-        self.region = Region(0, body.setting.config.wgt_depth)
+        self.region = body.weights
         self.held: tuple | None = None
 
     def tiles(self) -> list:

@@ -80,7 +80,7 @@ class _Weights:
 
     def __init__(self, body: Body, index: int):
         self.body, self.index = body, index
-        self.region = Region(0, body.setting.config.wgt_depth)
+        self.region = body.weights
         self.held: tuple | None = None
 
     def tiles(self, strips, taken) -> tuple:
@@ -95,11 +95,10 @@ class _Weights:
             raise CompileError(setting.layers[index].name, "weight rows", layout.inner + 1, self.region.end)
         if len(tiles) == 1:
             return tiles, True
+        tiles = output_tiles(setting, index, self.region.end, 2) or tiles
         again = len(tiles) * taken.layout.size
         visits = len(strips(tiles).areas()) * -(-setting.images // setting.group_images(index))
-        by_weights = again + layout.size <= taken.layout.size + visits * layout.size
-        halves = output_tiles(setting, index, self.region.end, 2)
-        return (halves or tiles), by_weights
+        return tiles, again + layout.size <= taken.layout.size + visits * layout.size
 
     def need(self, maps: tuple) -> Rows:
         """LOADW of the tile of some output maps unless it is there."""
