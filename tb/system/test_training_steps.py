@@ -105,16 +105,13 @@ def test_gates_beyond_16_bits(bit, monkeypatch):
 
     def spread(*arguments):
         memory = plan(*arguments)
-        low = memory.gate[2][0]
+        low = memory.gate[2].first
         assert memory.gate[3] is None and low > 20
         high = (1 << bit) - 20
-        gate = [
-            (high + memory.gate[0][0], memory.gate[0][1]),
-            (high + memory.gate[1][0], memory.gate[1][1]),
-            (0, memory.gate[2][1]),
-            None,
-        ]
-        return replace(memory, gate=tuple(gate), target_gate=high + low)
+        first, second, third = memory.gate[:3]
+        first, second = (replace(one, first=high + one.first) for one in (first, second))
+        gate = first, second, replace(third, first=0), None
+        return replace(memory, gate=gate, target_gate=replace(memory.target_gate, first=high + low))
 
     monkeypatch.setattr(compiler, "memory_map", spread)
     config = ENGINES["4x4x8"]

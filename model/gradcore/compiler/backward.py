@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 
 from gradcore.compiler.body import Body
 from gradcore.compiler.chains import backward_tiles
-from gradcore.compiler.gates import gate_place
+from gradcore.compiler.gates import fetch, gate_place
 from gradcore.compiler.products import backward, gradients
 from gradcore.compiler.slots import Slots
 from gradcore.compiler.transfers import kernel_rows, update
-from gradcore.isa.fold import ceil_div
 
 
 def backward_chain(body: Body, chain: list, beside: list, start: int):
@@ -68,7 +67,7 @@ class _Groups:
         deltas = dict(zip(chain, [delta_slots, *pairs[1::2]]))
         # What waits for nobody is loaded first.
         columns = {index: body.need_tile(acts[index], index, memory.act[index], image) for index in chain}
-        body.need_tile(delta_slots, chain[0], memory.delta[chain[0]], image, _scale(body, chain[0]))
+        _need_delta(body, chain[0], delta_slots, image)
         for index in chain:
             rows = deltas[index].place(memory.delta[index], image)
             now, *later = (
@@ -96,7 +95,9 @@ def _errors(body: Body, index: int, image: int, delta_slots: Slots, error_slots:
     for part in range(image, after, setting.fold_images(folds.bp)):
         out = error_slots.stored(error, part)
         gate = setting.memory.gate[index - 1] if not setting.layers[index - 1].pool else None
-        gate = gate and gate_place(setting, gate, part)
+        if gate:
+            body.ops += fetch(setting, index - 1, part)
+            gate = gate_place(setting, gate, part)
         body.ops += backward(
             setting, index, part, delta_slots.place(delta, part), out, body.weight_rows[index], gate=gate
         )
@@ -109,13 +110,16 @@ def _kernel_rows(body: Body, index: int) -> list:
     return kernel_rows(body.setting, index, body.setting.choices.last_row and index == 1 and bool(body.resident))
 
 
-def _scale(body: Body, index: int):
-    """Gate of a pooled layer for LOAD: first vector, tile, vectors in all."""
-    setting = body.setting
-    if not setting.layers[index].pool:
-        return None
-    first, tile = setting.memory.gate[index]
-    return first, tile, tile.size * ceil_div(setting.images, setting.fold_images(tile.fold))
+def _need_delta(body: Body, index: int, slots: Slots, image: int):
+    """The local gradient that a chain begins with; that of a pooled layer is scaled by its gates."""
+    setting, tensor = body.setting, body.setting.memory.delta[index]
+    gates = setting.memory.gate[index] if setting.layers[index].pool else None
+    if gates and not slots.has(tensor.group(image)):
+        first = tensor.group(image) * tensor.layout.group_images
+        after = min(first + tensor.layout.group_images, setting.images)
+        for part in range(first, after, setting.fold_images(gates.tile.fold)):
+            body.ops += fetch(setting, index, part)
+    body.need_tile(slots, index, tensor, image, gates)
 
 
 def _resident_slots(body: Body, chain: list) -> list:

@@ -3,7 +3,8 @@
 
 from dataclasses import dataclass, field
 
-from gradcore.compiler.operation import Place
+from gradcore.compiler.operation import Place, Rows
+from gradcore.compiler.rings import Region
 from gradcore.compiler.rows import apart
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.slots import Slots, place_tiles
@@ -16,6 +17,7 @@ class Body:
 
     weight_rows, grad_rows: `Rows` by layer. resident: slots by tensor where all stays in the buffers, else empty.
     notes: how layers in strips are computed.
+    weights, gradients: where tiles of layers in strips go, one behind the other.
     held: layers whose weights are in the weight buffer. newest: slots of the last layer's input and output.
     """
 
@@ -29,6 +31,10 @@ class Body:
     newest: list = field(default_factory=list)
     phases: int = 0
     notes: list = field(default_factory=list)
+
+    def __post_init__(self):
+        config = self.setting.config
+        self.weights, self.gradients = Region(0, config.wgt_depth), Region(0, config.grad_depth)
 
     @property
     def weights_stay(self) -> bool:
@@ -46,17 +52,20 @@ class Body:
         self.notes.append(f"{self.setting.layers[index].name} {step}: {text}")
 
     def forget(self):
-        """A layer in strips has used all buffers."""
-        self.held, self.newest = [], []
+        """A layer in strips has used all operand buffers, and the weight buffer if it has no rows of its own."""
+        self.newest = []
+        if not all(self.weight_rows[index] for index in self.setting.choices.strips):
+            self.held = []
 
-    def need_weights(self, index: int):
-        """LOADW of a layer unless its weights are there."""
-        if index in self.held:
-            return
+    def need_weights(self, index: int) -> Rows:
+        """Rows of a layer's weights; LOADW unless they are there."""
         mine = self.weight_rows[index]
+        if index in self.held:
+            return mine
         self.held = [k for k in self.held if apart([self.weight_rows[k], mine])]
         self.held.append(index)
         self.ops += load_weights(self.setting, index, mine)
+        return mine
 
     def need_tile(self, slots: Slots, index: int, tensor, image: int, scale=None) -> Place:
         """The tile with `image`, loaded for layer `index` when it is not there yet."""

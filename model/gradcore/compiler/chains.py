@@ -35,7 +35,9 @@ def backward_chains(setting: Setting, weight_rows: list, start: int) -> tuple:
     # The first layer has no BP and would wait for its operands alone.
     alone = setting.choices.beside and len(chains) > 1 and chains[-1] == [0]
     alone = alone and not setting.choices.strips & {0, *chains[-2]}
-    if alone and fits(setting.config.act_depth, tiles(chains[-2]) + tiles([0])):
+    # Once is enough for its tiles: a whole chain's group runs while the next ones come.
+    once = [(buffer, size, 1) for buffer, size, _ in tiles([0])] if alone else []
+    if alone and fits(setting.config.act_depth, tiles(chains[-2]) + once):
         return chains[:-1], chains[-1]
     return chains, []
 

@@ -12,9 +12,11 @@ class Choices:
     unfolded: WU takes the first layer's taps as input maps.
     floors: (stage, fold) pairs, the finest fold allowed; stage 2*l is layer l's sums, 2*l+1 its output.
     strips: layers that are computed in strips of block rows, from DRAM to DRAM.
-    whole: no layer may be computed in strips; what does not fit is refused.
+    spilled: layers whose gates go to DRAM from FP to BP.
+    whole: no layer may be computed in strips and no gates go to DRAM; what does not fit is refused.
     resident: every tensor stays in the operand buffers, where that is possible.
     beside: the first layer's WU runs beside the chain before it, where that is possible.
+    between: layers in strips whose BP comes between the tiles of their WU, which may keep UPDATE from the gradients.
     early: layers whose WU comes before their BP, so that their UPDATE begins earlier.
     last_row: the last row of the second layer's kernel comes after the first layer in WU and UPDATE.
     """
@@ -22,9 +24,11 @@ class Choices:
     unfolded: bool = False
     floors: tuple = ()
     strips: frozenset = frozenset()
+    spilled: frozenset = frozenset()
     whole: bool = False
     resident: bool = True
     beside: bool = True
+    between: frozenset = frozenset()
     early: frozenset = frozenset()
     last_row: bool = False
 

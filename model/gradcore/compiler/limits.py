@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the compiler refuses."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 # What a field of an instruction holds, for messages.
 QUANTITIES = {
     "n_base": "images of a minibatch",
@@ -34,10 +37,20 @@ REFUSED = (
 
 class CompileError(ValueError):
     """A network that does not fit an engine. Attributes: layer (name or None), quantity, need, limit; for the
-    search: stages whose folds may be coarser, layers that may be computed in strips."""
+    search: stages whose folds may be coarser, layers that may be computed in strips, the layer whose gates may go to
+    DRAM."""
 
-    def __init__(self, layer, quantity, need, limit, stages=(), strips=()):
+    def __init__(self, layer, quantity, need, limit, stages=(), strips=(), spilled=None):
         self.layer, self.quantity, self.need, self.limit = layer, quantity, need, limit
-        self.stages, self.strips = stages, frozenset(strips)
+        self.stages, self.strips, self.spilled = stages, frozenset(strips), spilled
         where = f"layer '{layer}': " if layer else ""
         super().__init__(f"{where}{quantity} is {need}, limit {limit}")
+
+
+@contextmanager
+def blaming(cause: CompileError) -> Iterator[None]:
+    """A second way that is refused, too, is refused for the reason of the first where coarser folds would mend that."""
+    try:
+        yield
+    except CompileError as error:
+        raise (cause if cause.stages else error) from None

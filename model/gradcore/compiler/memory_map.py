@@ -68,6 +68,24 @@ class MapTensor:
 
 
 @dataclass(frozen=True)
+class Gates:
+    """Gates of a layer in the gate buffer: first vector, tile of one image group, groups that are there at once. Where
+    those are not all, they take turns."""
+
+    first: int
+    tile: Tile
+    groups: int
+
+    @property
+    def size(self) -> int:
+        return self.groups * self.tile.size
+
+    def place(self, group: int) -> int:
+        """First vector of an image group."""
+        return self.first + group % self.groups * self.tile.size
+
+
+@dataclass(frozen=True)
 class RowTensor:
     """Weights or momentum of a layer in DRAM."""
 
@@ -86,8 +104,8 @@ class MemoryMap:
 
     images is what the forward pass reads, act[l] layer l's input for WU (one more: the output; act[0] is images, too,
     unless WU takes it unfolded), delta[l] the stored local gradient at layer l's output, weight and momentum per layer,
-    gate[l] = (first vector, tile) or None, target_gate = first vector; spilled[l] = gates in DRAM or None; size: bytes
-    behind BASE0.
+    gate[l] = `Gates` or None where strips bring their own, target_gate = those of the targets; spilled[l] = gates in
+    DRAM or None; size: bytes behind BASE0.
     """
 
     folds: tuple
@@ -99,7 +117,7 @@ class MemoryMap:
     target: MapTensor
     gate: tuple
     spilled: tuple
-    target_gate: int
+    target_gate: Gates
     gate_vectors: int
     size: int
 
@@ -182,25 +200,32 @@ def memory_map(network, layers, config: EngineConfig, images: int, choices: Choi
     classes = layout(folds[-1].fp, layers[-1].out_shape, unit(len(layers) - 1))
     target = MapTensor("targets", classes, TARGETS, 0, _tile(classes))
 
-    gate, spilled, gates = [], [], 0
+    wanted, spilled = {}, [None] * len(layers)
     for index, (p, tensor) in enumerate(zip(layers, delta)):
-        gate.append(None)
-        spilled.append(None)
         if index == len(layers) - 1 or not (p.relu or p.pool):
             continue
         users = {index} if p.pool else {index, index + 1}
-        if users <= strips:
-            shape = (config.grid, tensor.tile.fold, images, *p.conv_shape, config.word_bytes, config.mem_bytes, bits)
-            own = GateLayout(*shape)
-            spilled[-1] = MapTensor(f"{p.name}.gate", own, FIXED, place(own.size), _tile(own))
-            continue
         tile = Tile(tensor.tile.fold, tensor.tile.channels, tensor.tile.rows, tensor.tile.columns)
-        gate[-1] = gates, tile
-        gates += ceil_div(images, (config.grid >> tile.fold) ** 2) * tile.size
-    target_gate = gates
-    gates += classes.groups * classes.group_vectors * (len(layers) - 1 not in strips)
-    if gates > config.gate_depth:
-        raise _too_many_gates(layers, images, gate, gates, config)
+        groups = least = ceil_div(images, (config.grid >> tile.fold) ** 2)
+        if users <= strips or index in choices.spilled:
+            grain = bits if users <= strips else 1
+            shape = (config.grid, tile.fold, images, *p.conv_shape, config.word_bytes, config.mem_bytes, grain)
+            own = GateLayout(*shape)
+            spilled[index] = MapTensor(f"{p.name}.gate", own, FIXED, place(own.size), _tile(own))
+            least = tensor.tile.groups
+        if not users <= strips:
+            wanted[index] = tile, groups, least
+    for ahead in (2, 1):
+        gate, gates = [None] * len(layers), 0
+        for index, (tile, groups, least) in wanted.items():
+            gate[index] = Gates(gates, tile, min(groups, ahead * least))
+            gates += gate[index].size
+        target_gate = Gates(gates, target.tile, classes.groups)
+        gates += target_gate.size * (len(layers) - 1 not in strips)
+        if gates <= config.gate_depth:
+            break
+    else:
+        raise _too_many_gates(layers, images, gate, spilled, gates, config)
     return MemoryMap(
         tuple(folds),
         plain,
@@ -217,9 +242,10 @@ def memory_map(network, layers, config: EngineConfig, images: int, choices: Choi
     )
 
 
-def _too_many_gates(layers, images: int, gate: list, gates: int, config: EngineConfig) -> CompileError:
-    """The error that names the layer with the most of them."""
-    sizes = {index: ceil_div(images, (config.grid >> g[1].fold) ** 2) * g[1].size for index, g in enumerate(gate) if g}
+def _too_many_gates(layers, images: int, gate: list, spilled: list, gates: int, config: EngineConfig) -> CompileError:
+    """The error that names the layer with the most of them, if possible of those that keep all."""
+    sizes = {index: g.size for index, g in enumerate(gate) if g}
+    sizes = {index: size for index, size in sizes.items() if not spilled[index]} or sizes
     if not sizes:
         return CompileError(
             layers[-1].name, "gate vectors of the targets", gates, config.gate_depth, (), {len(layers) - 1}
@@ -227,5 +253,11 @@ def _too_many_gates(layers, images: int, gate: list, gates: int, config: EngineC
     index = max(sizes, key=lambda index: (sizes[index], -index))
     users = {index} if layers[index].pool else {index, index + 1}
     return CompileError(
-        layers[index].name, f"gate vectors of a minibatch of {images}", gates, config.gate_depth, (), users
+        layers[index].name,
+        f"gate vectors of a minibatch of {images}",
+        gates,
+        config.gate_depth,
+        (2 * index + bool(layers[index].pool),) if spilled[index] else (),
+        users,
+        None if spilled[index] else index,
     )

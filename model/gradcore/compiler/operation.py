@@ -56,6 +56,9 @@ class Rows:
     bias_base: int
     end: int
 
+    def __bool__(self) -> bool:
+        return self.end > self.base
+
 
 @dataclass(frozen=True)
 class Part:

@@ -12,12 +12,14 @@ from gradcore.isa.instruction import GATE_BUFFER, Opcode
 
 @dataclass(frozen=True)
 class Piece:
-    """Blocks and channels of an image group, as (first, end) each, counted as they lie in DRAM."""
+    """Blocks and channels of image groups, as (first, end) each, counted as they lie in DRAM. Several groups need all
+    columns or all channels: a transfer has two loops around its runs."""
 
     group: int
     rows: tuple
     columns: tuple
     channels: tuple
+    groups: int = 1
 
     @property
     def counts(self) -> tuple:
@@ -26,7 +28,7 @@ class Piece:
     @property
     def vectors(self) -> int:
         rows, columns, channels = self.counts
-        return rows * columns * channels
+        return self.groups * rows * columns * channels
 
 
 def _dram(setting: Setting, tensor: MapTensor, piece: Piece) -> tuple:
@@ -38,33 +40,37 @@ def _dram(setting: Setting, tensor: MapTensor, piece: Piece) -> tuple:
     )
     first = (row * layout.columns + column) * layout.pitch + channel
     addr = tensor.addr + piece.group * layout.group_bytes + first * size
-    if channels < layout.pitch:
-        loops, run = ((columns, layout.pitch), (rows, layout.columns * layout.pitch)), channels
+    down, groups = (rows, layout.columns * layout.pitch * size), (piece.groups, layout.group_bytes)
+    if channels < layout.pitch and columns == layout.columns:
+        loops, run = ((rows * columns, layout.pitch * size), groups), channels
+    elif channels < layout.pitch:
+        assert piece.groups == 1
+        loops, run = ((columns, layout.pitch * size), down), channels
     elif columns < layout.columns:
-        loops, run = ((rows, layout.columns * layout.pitch), (1, 0)), columns * channels
+        loops, run = (down, groups), columns * channels
     else:
-        loops, run = ((1, 0), (1, 0)), piece.vectors
+        loops, run = (groups, (1, 0)), rows * columns * channels
     (n1, stride1), (n2, stride2) = loops
-    end = addr + ((n1 - 1) * stride1 + (n2 - 1) * stride2 + run) * size
+    end = addr + (n1 - 1) * stride1 + (n2 - 1) * stride2 + run * size
     fields = dict(base_sel=tensor.base_sel, addr=addr, run_beats=ceil_div(run * size, beat))
-    fields |= dict(n1=n1, stride1=stride1 * size * (n1 > 1), n2=n2, stride2=stride2 * size * (n2 > 1))
+    fields |= dict(n1=n1, stride1=stride1 * (n1 > 1), n2=n2, stride2=stride2 * (n2 > 1))
     return fields, (f"dram{tensor.base_sel}", addr, -(-end // beat) * beat)
 
 
-def _buffer(setting: Setting, piece: Piece, place: Place, up: int = 1) -> dict:
-    """Fields of the buffer side; `up` block rows in the buffer come of one in DRAM."""
+def _buffer(setting: Setting, piece: Piece, place: Place, up: int = 1, spread: int = 1) -> dict:
+    """Fields of the buffer side; `up` block rows and `spread` image groups in the buffer come of one in DRAM."""
     rows, columns, channels = piece.counts
     tile, grid = place.tile, setting.config.grid
     base = dict(gate_base=place.base) if place.buffer == GATE_BUFFER else dict(base=place.base)
     return base | dict(
         buffer=place.buffer,
         fold=tile.fold,
-        n_b=1,
+        n_b=piece.groups,
         n_y=rows,
         n_x=columns,
         n_c=channels,
         n_words=piece.vectors,
-        stride_b=tile.stride_b,
+        stride_b=spread * tile.stride_b,
         stride_y=up * tile.stride_y,
         stride_x=up * tile.stride_x,
         rot_y=(up * piece.rows[0] << tile.fold) % grid,
@@ -72,18 +78,25 @@ def _buffer(setting: Setting, piece: Piece, place: Place, up: int = 1) -> dict:
     )
 
 
+SPARE = 2  # vectors behind what a LOAD of one quarter keeps, where the others of the last vector go
+
+
 def load_piece(
-    setting: Setting, layer: str, tensor: MapTensor, piece: Piece, place: Place, gate: Place | None = None
+    setting: Setting, layer: str, tensor: MapTensor, piece: Piece, place: Place, gate: Place | None = None, quarter=None
 ) -> Op:
-    """LOAD of a piece to `place`, that of its first block; up-sampled if the tensor says so, scaled by `gate`."""
+    """LOAD of a piece to `place`, that of its first block; up-sampled if the tensor says so, scaled by `gate`.
+    `quarter`: the one of the four up-sampled image groups that is wanted. The others go where the next vector, or the
+    wanted one itself, comes later."""
     dram, source = _dram(setting, tensor, piece)
     layout, tile, top = tensor.layout, place.tile, setting.config.log_grid
     vectors, more, reads = piece.vectors, {}, [source]
     up = 1 + (tensor.upsample and layout.fold == top)
-    fields = _buffer(setting, piece, place, up)
+    fields = _buffer(setting, piece, place, up, 4 if tensor.upsample and up == 1 else 1)
     if tensor.upsample:
         vectors *= 4
         strides = (tile.stride_y, tile.stride_x) if up == 2 else (2 * tile.stride_b, tile.stride_b)
+        if quarter is not None:
+            strides = 1 - quarter // 2, 1 - quarter % 2
         more = dict(upsample=1, pool_bit=min(layout.fold, top - 1), stride_qy=strides[0], stride_qx=strides[1])
     if gate:
         more |= dict(scale=1, gate_base=gate.base)

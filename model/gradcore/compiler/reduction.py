@@ -9,7 +9,6 @@ from gradcore.compiler.folds import delta_shape
 from gradcore.compiler.limits import CompileError
 from gradcore.compiler.operation import Part, Rows
 from gradcore.compiler.products import backward, forward
-from gradcore.compiler.rings import Region
 from gradcore.compiler.strips import Axis, Strips
 from gradcore.compiler.transfers import load_rows
 from gradcore.isa.fold import ceil_div, tap_windows
@@ -54,11 +53,12 @@ def cut(setting, index: int, windows: tuple, channels: int, rows_of, vectors_of,
 
 
 class PartWeights:
-    """Rows of weights of one part after the other."""
+    """Rows of weights of one part after the other, in the whole weight buffer."""
 
     def __init__(self, body: Body, index: int):
         self.body, self.index = body, index
-        self.region = Region(0, body.setting.config.wgt_depth)
+        self.region = body.weights
+        body.held = []
 
     def forward(self, part: Part, maps: tuple) -> Rows:
         """LOADW of a part of FP for one column group of output maps, with its bias at the end."""
@@ -223,7 +223,7 @@ def _blocks(body: Body, shape: tuple, fold: int, images: int, tensors: tuple, gr
     blocks share a result."""
     setting, (source, results) = body.setting, tensors
     plan = Strips(shape[1:], 1 << fold, step, step)
-    largest = max(images, *(one.tensor.layout.group_images for one in (source, *results.values())))
+    largest = max(images, *(one.images for one in (source, *results.values())))
     for start in range(0, setting.images, largest):
         for area in plan.areas():
             pixels = plan.pixels(area)

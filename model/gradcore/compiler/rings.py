@@ -30,22 +30,26 @@ class Ring:
     first: int = 0
     end: int = 0
 
-    def need(self, key, size: int, first: int, end: int) -> tuple | None:
-        """Makes room for rows first..end-1 of `size` vectors each; (first, end) of those to load, None if all are
-        there."""
+    def need(self, key, size: int, first: int, end: int, spare: int = 0) -> tuple | None:
+        """Makes room for rows first..end-1 of `size` vectors each, and `spare` vectors behind them; (first, end) of
+        those to load, None if all are there."""
         if key != self.key or not self.first <= first <= self.end:
             self.key, self.origin, self.first, self.end = key, (self.at - first * size) % self.depth, first, first
         if end <= self.end:
             return None
         missing = self.end, end
         self.end = end
-        self.first = max(self.first, end - self.depth // size)
+        self.first = max(self.first, end - (self.depth - spare) // size)
         self.at = (self.origin + end * size) % self.depth
         return missing
 
-    def ranges(self, size: int, first: int, end: int) -> tuple:
-        """What rows first..end-1 touch."""
-        return ranges(self.buffer, self.depth, self.origin + first * size, (end - first) * size)
+    def forget(self):
+        """Nothing is there any more."""
+        self.key = None
+
+    def ranges(self, size: int, first: int, end: int, spare: int = 0) -> tuple:
+        """What rows first..end-1 and `spare` vectors behind them touch."""
+        return ranges(self.buffer, self.depth, self.origin + first * size, (end - first) * size + spare)
 
 
 @dataclass

@@ -9,23 +9,27 @@ from gradcore.isa.fold import round_up
 
 
 def place_rows(setting: Setting, what: str, depth: int) -> list:
-    """`Rows` of every layer: all side by side if they fit, else alternately from both ends; none for layers in strips.
-    `what`: weight or gradient. Raises CompileError where a layer alone does not fit."""
-    sizes = []
-    for index, (p, tensor) in enumerate(zip(setting.layers, setting.memory.weight)):
-        own = (tensor.layout.rows, tensor.layout.groups * p.bias)
-        sizes.append((0, 0) if index in setting.choices.strips else own)
-        if sum(sizes[-1]) > depth:
-            raise CompileError(p.name, f"{what} rows of {setting.config.cols}", sum(own), depth, (), {index})
-    for align in (setting.config.lanes, 1):
-        at, bases = 0, []
-        for index, size in enumerate(sizes):
-            bases.append(round_up(at, align if what == "weight" and splits(setting, index) else 1))
-            at = bases[-1] + sum(size)
-        if at <= depth:
-            break
-    else:
-        bases = [(depth - sum(size)) * (index % 2) for index, size in enumerate(sizes)]
+    """`Rows` of every layer: all side by side if they fit, else alternately from both ends. Of layers in strips only
+    the weights have rows, and only where all layers fit side by side. `what`: weight or gradient. Raises CompileError
+    where a layer alone does not fit."""
+    strips = setting.choices.strips
+    every = [(t.layout.rows, t.layout.groups * p.bias) for p, t in zip(setting.layers, setting.memory.weight)]
+    chains = [(0, 0) if index in strips else size for index, size in enumerate(every)]
+    for p, size, index in zip(setting.layers, chains, range(len(chains))):
+        if sum(size) > depth:
+            raise CompileError(p.name, f"{what} rows of {setting.config.cols}", sum(size), depth, (), {index})
+    for sizes in (every, chains) if what == "weight" else (chains,):
+        for align in (setting.config.lanes, 1):
+            bases, at = [], 0
+            for index, size in enumerate(sizes):
+                bases.append(round_up(at, align if what == "weight" and splits(setting, index) else 1))
+                at = bases[-1] + sum(size)
+            if at <= depth:
+                return _rows(bases, sizes)
+    return _rows([(depth - sum(size)) * (index % 2) for index, size in enumerate(chains)], chains)
+
+
+def _rows(bases: list, sizes: list) -> list:
     return [Rows(base, base + rows, base + rows + bias) for base, (rows, bias) in zip(bases, sizes)]
 
 

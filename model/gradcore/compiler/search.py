@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from gradcore.compiler.choices import Choices
 from gradcore.compiler.compiled import INDEX_LIMIT, CompiledNetwork, compile_program
+from gradcore.compiler.folds import delta_shape
 from gradcore.compiler.limits import CompileError
 from gradcore.compiler.memory_map import memory_map
 from gradcore.compiler.setting import Setting
@@ -33,7 +34,7 @@ def search(network, config: EngineConfig, images: int, keep: bool, whole: bool) 
 def _fastest(task: tuple, choices: Choices) -> CompiledNetwork:
     """The faster of coarser folds and of strips where something does not fit; then the fastest of the programs with
     ever coarser folds of the pooled maps: finer ones take fewer steps, but larger tiles."""
-    best = _fitting(task, choices, _coarser, _in_strips)
+    best = _fitting(task, choices, _spilled, _coarser, _in_strips)
     if best.setting.choices != choices:
         with suppress(CompileError):
             # Many more instructions mean small pieces: not worth the estimate.
@@ -43,13 +44,27 @@ def _fastest(task: tuple, choices: Choices) -> CompiledNetwork:
     for index in (index for index in pooled if index not in best.setting.choices.strips):
         while (fold := best.memory.folds[index].out) < best.memory.folds[index].fp:
             try:
-                other = _fitting(task, best.setting.choices.with_floor(2 * index + 1, fold + 1), _coarser, _in_strips)
+                other = _fitting(
+                    task, best.setting.choices.with_floor(2 * index + 1, fold + 1), _spilled, _coarser, _in_strips
+                )
             except CompileError:
                 break
             if _cycles(other) >= _cycles(best):
                 break
             best = other
+    best = _updates_between(best)
     return _early_gradients(best) if _one_group(best) else best
+
+
+def _updates_between(best: CompiledNetwork) -> CompiledNetwork:
+    """The same with BP between the tiles of WU in the layers in strips where that is faster. Only passes of one block
+    add to the gradients in every cycle and keep UPDATE from them."""
+    setting = best.setting
+    for index in sorted(setting.choices.strips - {0}):
+        if max(delta_shape(setting.layers[index])[1:]) <= 1 << setting.folds(index).fp:
+            with suppress(CompileError):
+                best = _try(best, between=best.setting.choices.between | {index})
+    return best
 
 
 def _early_gradients(best: CompiledNetwork) -> CompiledNetwork:
@@ -101,6 +116,12 @@ def _compile(task: tuple, choices: Choices, most: int = INDEX_LIMIT) -> Compiled
         return CompiledNetwork(setting, compile_program("train", setting, most), compile_program("infer", setting))
     except CompileError as error:
         raise _Refused(error, memory, layers) from None
+
+
+def _spilled(refused: _Refused, choices: Choices) -> Choices | None:
+    """The gates of the layer concerned in DRAM."""
+    index = refused.error.spilled
+    return None if index is None or choices.whole else choices.but(spilled=choices.spilled | {index})
 
 
 def _coarser(refused: _Refused, choices: Choices) -> Choices | None:

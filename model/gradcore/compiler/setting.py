@@ -38,6 +38,11 @@ class Setting:
         """Images of a group of a layer's sums."""
         return self.fold_images(self.folds(index).fp)
 
+    def completes(self, image: int, fold: int, other: int) -> bool:
+        """Does the group with `image` in a fold end one of another fold, or the minibatch?"""
+        after = image // self.fold_images(fold) * self.fold_images(fold) + self.fold_images(fold)
+        return after >= self.images or after % self.fold_images(other) == 0
+
     def input(self, index: int) -> MapTensor:
         """What the forward pass of a layer reads."""
         return self.memory.act[index] if index else self.memory.images

@@ -4,12 +4,13 @@
 from dataclasses import dataclass, field
 
 from gradcore.compiler.body import Body
+from gradcore.compiler.limits import CompileError
 from gradcore.compiler.memory_map import MapTensor, Tile
 from gradcore.compiler.operation import Place
-from gradcore.compiler.pieces import Piece, load_piece, store_piece
+from gradcore.compiler.pieces import SPARE, Piece, load_piece, store_piece
 from gradcore.compiler.rings import Region, Ring, ranges
 from gradcore.compiler.setting import Setting
-from gradcore.compiler.strips import Axis, Share
+from gradcore.compiler.strips import Axis, Share, fits_twice
 from gradcore.isa.instruction import GATE_BUFFER
 
 
@@ -22,7 +23,8 @@ def plain_axes(tensor: MapTensor, **change) -> list:
 @dataclass
 class Source:
     """A tensor that comes in strips through a ring in an operand buffer; up-sampled and scaled by `gate` if it is a
-    pooled delta. `axes`: what a computed pixel needs of it."""
+    pooled delta. `axes`: what a computed pixel needs of it. `single`: of the image groups that up-sampling makes of one
+    only that which is needed is kept, so each is loaded by itself. batch: image groups in DRAM that one LOAD brings."""
 
     body: Body
     index: int
@@ -32,6 +34,14 @@ class Source:
     stages: tuple = ()
     gate: MapTensor | None = None
     gates: Region | None = None
+    single: bool = False
+    batch: int = 1
+
+    @property
+    def images(self) -> int:
+        """Images that come at once."""
+        setting, layout = self.body.setting, self.tensor.layout
+        return setting.fold_images(self.fold) if self.single else self.batch * layout.group_images
 
     @property
     def fold(self) -> int:
@@ -43,9 +53,14 @@ class Source:
         return 1 + (self.tensor.upsample and self.tensor.layout.fold == self.body.setting.config.log_grid)
 
     @property
+    def quarters(self) -> bool:
+        """Does one image group in DRAM become four in the buffer?"""
+        return self.tensor.upsample and self._twice == 1
+
+    @property
     def _groups(self) -> int:
-        """Image groups in the buffer that come of one in DRAM."""
-        return 4 if self.tensor.upsample and self._twice == 1 else 1
+        """Image groups in the buffer that come at once."""
+        return 1 if self.single else self.batch * (4 if self.quarters else 1)
 
     def channels(self, maps: tuple) -> tuple:
         """Stored channels of maps (first, end): what fills up the unit belongs to the last."""
@@ -67,6 +82,7 @@ class Source:
                 True,
                 self._twice == 2,
                 self.stages,
+                SPARE * self.single,
             )
         ]
         if self.gate:
@@ -84,7 +100,32 @@ class Source:
             max(end - first for first, end in (axis.span(*ends) for ends in one))
             for axis, one in zip(self.axes, pixels)
         ]
-        return all(wide[0] * wide[1] * share.vectors <= share.depth for share in shares)
+        return all(wide[0] * wide[1] * share.vectors + share.spare <= share.depth for share in shares)
+
+    def fitting(self, plan):
+        """What plan() finds, with a single image group at a time where all do not fit. Raises CompileError."""
+        try:
+            return plan()
+        except CompileError:
+            self.single = self.quarters
+            try:
+                return plan()
+            except CompileError:
+                self.single = False
+                raise
+
+    def widen(self, plan, maps: tuple, images: int):
+        """Lets one LOAD bring up to `images` images, as long as the strips plan() stay as they are and two fit."""
+        strips = plan()
+        while not self.single and 2 * self.images <= images:
+            self.batch *= 2
+            try:
+                if plan() == strips and fits_twice(strips, self.shares(maps)):
+                    continue
+            except CompileError:
+                pass
+            self.batch //= 2
+            break
 
     def place(self, area: tuple, image: int, maps: tuple) -> Place:
         """Place of the image group with `image` for an area in pixels; loads what is missing."""
@@ -93,44 +134,52 @@ class Source:
         (first, end), columns = share.spans(area)
         channels = self.channels(maps)
         tile = Tile(self.fold, channels[1] - channels[0], 1, columns[1] - columns[0], self._groups, True)
-        group = self.tensor.group(image)
-        missing = self.ring.need((self.tensor.name, group, columns, channels), tile.size, first, end)
+        group = self.tensor.group(image) // self.batch * self.batch
+        inside = image % (self.batch * layout.group_images) // setting.fold_images(self.fold)
+        quarter = inside if self.single else None
+        key, spare = (self.tensor.name, group, quarter, columns, channels), SPARE * self.single
+        missing = self.ring.need(key, tile.size, first, end, spare)
         if missing:
             rows, wide = (tuple(n // self._twice for n in axis) for axis in (missing, columns))
             # Up-sampling can reach beyond the map.
             piece = Piece(
-                group, (rows[0], min(rows[1], layout.rows)), (wide[0], min(wide[1], layout.columns)), channels
+                group,
+                (rows[0], min(rows[1], layout.rows)),
+                (wide[0], min(wide[1], layout.columns)),
+                channels,
+                min(self.batch, layout.groups - group),
             )
             found = Place(
                 self.ring.buffer,
                 (self.ring.origin + missing[0] * tile.size) % self.ring.depth,
                 tile,
-                self.ring.ranges(tile.size, *missing),
+                self.ring.ranges(tile.size, *missing, spare),
             )
             name = setting.layers[self.index].name
-            gate = self._load_gates(name, piece, missing, tile) if self.gate else None
-            self.body.ops.append(load_piece(setting, name, self.tensor, piece, found, gate))
-        inside = image % layout.group_images // setting.fold_images(self.fold)
-        base = self.ring.origin + inside * tile.stride_b - columns[0] * tile.stride_x
+            gate = self._load_gates(name, piece, missing, tile, quarter) if self.gate else None
+            self.body.ops.append(load_piece(setting, name, self.tensor, piece, found, gate, quarter))
+        base = self.ring.origin + inside * (not self.single) * tile.stride_b - columns[0] * tile.stride_x
         return Place(self.ring.buffer, base % self.ring.depth, tile, self.ring.ranges(tile.size, first, end))
 
-    def _load_gates(self, name: str, piece: Piece, rows: tuple, tile: Tile) -> Place:
-        """Gates of rows (first, end) as they lie in the buffer, of all groups that the piece becomes."""
+    def _load_gates(self, name: str, piece: Piece, rows: tuple, tile: Tile, quarter: int | None) -> Place:
+        """Gates of rows (first, end) as they lie in the buffer, of all groups that are kept of the piece."""
         layout, size = self.gate.layout, (rows[1] - rows[0]) * tile.size
         start = self.gates.take(size)
         touched = (("gate", start, start + size),)
         columns = tuple(n * self._twice for n in piece.columns)
-        for k in range(self._groups):
-            group = piece.group * self._groups + k
-            if group < layout.groups:
-                part = Piece(
-                    group,
-                    (rows[0], min(rows[1], layout.rows)),
-                    (columns[0], min(columns[1], layout.columns)),
-                    piece.channels,
-                )
-                place = Place(GATE_BUFFER, start + k * tile.stride_b, tile, touched)
-                self.body.ops.append(load_piece(self.body.setting, name, self.gate, part, place))
+        first = piece.group * (4 if self.quarters else 1) + (quarter or 0)
+        joint = columns[1] - columns[0] >= layout.columns or piece.channels == (0, layout.pitch)
+        each = self._groups if joint else 1
+        for k in range(0, min(self._groups, layout.groups - first), each):
+            part = Piece(
+                first + k,
+                (rows[0], min(rows[1], layout.rows)),
+                (columns[0], min(columns[1], layout.columns)),
+                piece.channels,
+                min(each, layout.groups - first - k),
+            )
+            place = Place(GATE_BUFFER, start + k * tile.stride_b, tile, touched)
+            self.body.ops.append(load_piece(self.body.setting, name, self.gate, part, place))
         return Place(GATE_BUFFER, start, tile, touched)
 
 
@@ -148,6 +197,11 @@ class Result:
     stages: tuple = ()
     load: bool = False
     open: dict = field(default_factory=dict)
+
+    @property
+    def images(self) -> int:
+        """Images that go at once."""
+        return self.tensor.layout.group_images
 
     def channels(self, maps: tuple) -> tuple:
         layout = self.tensor.layout

@@ -2,10 +2,11 @@
 """The backward pass of a layer in strips: BP, then WU and UPDATE tile by tile."""
 
 from dataclasses import replace
+from functools import partial
 
 from gradcore.compiler.body import Body
 from gradcore.compiler.folds import delta_shape
-from gradcore.compiler.limits import CompileError
+from gradcore.compiler.limits import CompileError, blaming
 from gradcore.compiler.operation import Rows
 from gradcore.compiler.products import backward, gradients
 from gradcore.compiler.reduction import backward_parts
@@ -19,10 +20,23 @@ from gradcore.isa.instruction import GATE_BUFFER
 
 
 def backward_strips(body: Body, index: int):
-    """Emits BP, WU and UPDATE of layer `index`."""
-    if index:
-        _errors(body, index)
-    _gradients(body, index)
+    """Emits BP, WU and UPDATE of layer `index`. BP comes first, or between the tiles of WU: with all weights on chip,
+    because UPDATE changes them in DRAM."""
+    errors = _errors(body, index) if index else []
+    between = bool(errors and body.weight_rows[index]) and index in body.setting.choices.between
+    if between:
+        body.need_weights(index)
+    if not between:
+        for step in errors:
+            step(False)
+    steps = _gradients(body, index, between)
+    gaps, done = max(len(steps) - 1, 1), 0 if between else len(errors)
+    for k, step in enumerate(steps, 1):
+        step(between)
+        until = min(ceil_div(k * len(errors), gaps), len(errors))
+        for other in range(done, until):
+            errors[other](other == done)
+        done = max(done, until)
 
 
 def _delta(body: Body, index: int, low=(0, 0), high=(0, 0)) -> Source:
@@ -44,8 +58,9 @@ def _delta(body: Body, index: int, low=(0, 0), high=(0, 0)) -> Source:
     )
 
 
-def _errors(body: Body, index: int):
-    """BP from the layer's local gradient to that of the layer before."""
+def _errors(body: Body, index: int) -> list:
+    """BP from the layer's local gradient to that of the layer before: functions that emit it step by step, step(fresh);
+    `fresh`: others have used the operand buffers."""
     setting, config, memory = body.setting, body.setting.config, body.setting.memory
     p, fold = setting.layers[index], setting.folds(index).bp
     outputs, inputs, *kernel = p.weight_shape
@@ -61,29 +76,38 @@ def _errors(body: Body, index: int):
             delta.gates, region = Region(region.first, middle), Region(middle, region.end)
         results["gate"] = Result(body, index, gate, GATE_BUFFER, region, plain_axes(gate), (2 * index - 1,), True)
     weights = _Weights(body, index)
+
+    def strips(maps: tuple):
+        shares = [*delta.shares((0, outputs)), *(share for one in results.values() for share in one.shares(maps))]
+        return choose_strips(setting, index, p.in_shape[1:], 1 << fold, 1, shares)
+
     try:
         tiles = weights.tiles()
-        shares = [*delta.shares((0, outputs)), *(share for one in results.values() for share in one.shares(tiles[0]))]
-        plan = choose_strips(setting, index, p.in_shape[1:], 1 << fold, 1, shares)
-    except CompileError:
+        plan = delta.fitting(lambda: strips(tiles[0]))
+    except CompileError as error:
         body.note(index, "BP", "block by block in parts")
-        backward_parts(body, index, delta, results)
-        return
+        with blaming(error):
+            backward_parts(body, index, delta, results)
+        return []
     body.note(index, "BP", f"{plan}, {len(tiles)} tiles of input maps")
     images = setting.fold_images(fold)
-    largest = max(images, *(one.tensor.layout.group_images for one in (delta, *results.values())))
-    for maps in tiles:
-        for start in range(0, setting.images, largest):
-            for area in plan.areas():
-                pixels = plan.pixels(area)
-                for image in range(start, min(start + largest, setting.images), images):
-                    read = delta.place(pixels, image, (0, outputs))
-                    rows = weights.need(maps)
-                    places = {name: one.place(pixels, image, maps) for name, one in results.items()}
-                    dest = places.pop("dest")
-                    body.ops += backward(setting, index, image, read, dest, rows, area=area, maps=maps, **places)
-                    for one in results.values():
-                        one.finish(pixels, image, maps, image + images)
+    largest = max(images, *(one.images for one in (delta, *results.values())))
+
+    def step(maps: tuple, start: int, fresh: bool):
+        if fresh:
+            delta.ring.forget()
+        for area in plan.areas():
+            pixels = plan.pixels(area)
+            for image in range(start, min(start + largest, setting.images), images):
+                read = delta.place(pixels, image, (0, outputs))
+                rows = weights.need(maps)
+                places = {name: one.place(pixels, image, maps) for name, one in results.items()}
+                dest = places.pop("dest")
+                body.ops.extend(backward(setting, index, image, read, dest, rows, area=area, maps=maps, **places))
+                for one in results.values():
+                    one.finish(pixels, image, maps, image + images)
+
+    return [partial(step, maps, start) for maps in tiles for start in range(0, setting.images, largest)]
 
 
 def _sized(tensor, shape: tuple) -> list:
@@ -91,48 +115,68 @@ def _sized(tensor, shape: tuple) -> list:
     return [Axis(size, 1 << tensor.layout.fold) for size in shape[1:]]
 
 
-def _gradients(body: Body, index: int):
-    """WU and UPDATE, one tile of output maps after the other."""
+def _gradients(body: Body, index: int, alone: bool) -> list:
+    """WU and UPDATE: functions that emit one tile of output maps each, step(fresh) as in `_errors`. `alone`: there need
+    not be room for the gradients of two."""
     setting, config, memory = body.setting, body.setting.config, body.setting.memory
     p, fold = setting.layers[index], setting.folds(index).fp
     outputs, inputs, *kernel = p.weight_shape
     delta, taken = _delta(body, index), memory.act[index]
     reach = [Axis(size, 1 << fold, -pad, k - 1 - pad) for size, pad, k in zip(p.in_shape[1:], p.pad, kernel)]
     act = Source(body, index, taken, Ring(0, config.act_depth), [*reach], (2 * index,))
-    tiles, kernel_rows = _tiles(setting, index, delta, act), [(0, kernel[0])]
+    tiles, kernel_rows = _tiles(setting, index, delta, act, alone), [(0, kernel[0])]
     if not tiles:
         tiles, kernel_rows = _by_rows(setting, index, act)
     images = setting.group_images(index)
-    largest = max(images, delta.tensor.layout.group_images, taken.layout.group_images)
-    region = Region(0, config.grad_depth)
+    largest = max(images, delta.images, act.images)
+
+    starts = [*range(0, setting.images, largest)]
+
+    def step(taps: tuple, axis: Axis, batch: int, plan, maps: tuple, fresh: bool):
+        if fresh:
+            delta.ring.forget()
+            act.ring.forget()
+        act.axes, act.batch = [axis, reach[1]], batch
+        grads, own = _place(setting, index, body.gradients, maps, taps)
+        first = True
+        for start in starts:
+            for area in plan.areas():
+                pixels = plan.pixels(area)
+                for image in range(start, min(start + largest, setting.images), images):
+                    # The delta can take most of its buffer and waits until that is free: it is loaded last.
+                    columns = act.place(pixels, image, (0, inputs))
+                    place = delta.place(pixels, image, maps), columns, grads, first, taps
+                    body.ops.extend(gradients(setting, index, image, *place, area=area, maps=maps))
+                    first = False
+        starts.reverse()  # the next tile begins with the images that are there
+        row = kernel[1] * inputs
+        base = (grads.base + taps[0] * row) % config.grad_depth
+        body.ops.append(update_rows(setting, index, own, (taps[0] * row, taps[1] * row), base))
+        if p.bias and not taps[0]:
+            body.ops.append(update_bias(setting, index, own, grads.bias_base))
+
+    def strips():
+        shares = [*delta.shares(tiles[0]), *act.shares((0, inputs))]
+        return choose_strips(setting, index, delta_shape(p)[1:], 1 << fold, 1, shares)
+
+    steps = []
     for taps in kernel_rows:
         act.axes = [_row_axis(reach[0], taps, kernel[0]), reach[1]]
-        shares = [*delta.shares(tiles[0]), *act.shares((0, inputs))]
-        plan = choose_strips(setting, index, delta_shape(p)[1:], 1 << fold, 1, shares)
+        act.batch = 1
+        act.widen(strips, (0, inputs), largest)
+        plan = strips()
         body.note(index, "WU", f"{plan}, {len(tiles)} tiles of output maps, kernel rows {taps[0]}..{sum(taps) - 1}")
-        for maps in tiles:
-            grads, own = _place(setting, index, region, maps, taps)
-            first = True
-            for start in range(0, setting.images, largest):
-                for area in plan.areas():
-                    pixels = plan.pixels(area)
-                    for image in range(start, min(start + largest, setting.images), images):
-                        rows, columns = delta.place(pixels, image, maps), act.place(pixels, image, (0, inputs))
-                        place = rows, columns, grads, first, taps
-                        body.ops += gradients(setting, index, image, *place, area=area, maps=maps)
-                        first = False
-            row = kernel[1] * inputs
-            base = (grads.base + taps[0] * row) % config.grad_depth
-            body.ops.append(update_rows(setting, index, own, (taps[0] * row, taps[1] * row), base))
-            if p.bias and not taps[0]:
-                body.ops.append(update_bias(setting, index, own, grads.bias_base))
+        steps += [partial(step, taps, act.axes[0], act.batch, plan, maps) for maps in tiles]
+    return steps
 
 
-def _tiles(setting, index: int, delta: Source, act: Source) -> list:
-    """Tiles of output maps whose gradients fit twice, or once, and whose strips fit; none if there are none."""
+def _tiles(setting, index: int, delta: Source, act: Source, alone: bool) -> list:
+    """Tiles of output maps whose gradients fit twice, or once, and whose strips fit; none if there are none. `alone`:
+    once is enough."""
     p, block, depth = setting.layers[index], 1 << setting.folds(index).fp, setting.config.grad_depth
     shape, inputs = delta_shape(p)[1:], p.weight_shape[1]
-    found = (output_tiles(setting, index, depth, share) for share in (2, 1, 4, 8, 16, 32, 64))
+    shares = (1, 2, 4, 8, 16, 32, 64) if alone else (2, 1, 4, 8, 16, 32, 64)
+    found = (output_tiles(setting, index, depth, share) for share in shares)
     for tiles in filter(None, found):
         if act.fits_block(shape, block, inputs) and delta.fits_block(shape, block, tiles[0][1]):
             return tiles
@@ -184,13 +228,15 @@ class _Weights:
 
     def __init__(self, body: Body, index: int):
         self.body, self.index = body, index
-        self.region = Region(0, body.setting.config.wgt_depth)
+        self.region = body.weights
         self.held: tuple | None = None
 
     def tiles(self) -> list:
         """Input maps (first, end), two tiles at once on chip if possible. Raises CompileError where not even one
         group fits."""
         setting, depth = self.body.setting, self.region.end
+        if self.body.weight_rows[self.index]:
+            return [(0, setting.memory.weight[self.index].layout.inputs)]
         tiles = input_tiles(setting, self.index, depth)
         if not tiles:
             raise CompileError(setting.layers[self.index].name, "weight rows of one group of input maps", 0, depth)
@@ -200,6 +246,8 @@ class _Weights:
 
     def need(self, maps: tuple) -> Rows:
         """LOADW of the tile of some input maps, of all output groups and taps, unless it is there."""
+        if self.body.weight_rows[self.index]:
+            return self.body.need_weights(self.index)
         if self.held and self.held[0] == maps:
             return self.held[1]
         setting, layout = self.body.setting, self.body.setting.memory.weight[self.index].layout

@@ -2,7 +2,7 @@
 """The forward pass of a layer in strips."""
 
 from gradcore.compiler.body import Body
-from gradcore.compiler.limits import CompileError
+from gradcore.compiler.limits import CompileError, blaming
 from gradcore.compiler.operation import Rows
 from gradcore.compiler.products import forward, splits
 from gradcore.compiler.reduction import forward_parts
@@ -51,14 +51,15 @@ def forward_strips(body: Body, index: int):
     try:
         tiles, by_weights = weights.tiles(lambda tiles: strips(whole if len(tiles) > 1 else tiles[0]), taken)
         plan = strips(tiles[0] if by_weights else whole)
-    except CompileError:
+    except CompileError as error:
         body.note(index, "FP", "block by block in parts")
-        forward_parts(body, index, source, results)
+        with blaming(error):
+            forward_parts(body, index, source, results)
         return
     order = "each through all images" if by_weights else "all for each strip"
     body.note(index, "FP", f"{plan}, {len(tiles)} tiles of output maps, {order}")
     images = setting.group_images(index)
-    largest = max(images, *(one.tensor.layout.group_images for one in (source, *results.values())))
+    largest = max(images, *(one.images for one in (source, *results.values())))
     for outer in [[tile] for tile in tiles] if by_weights else [tiles]:
         for start in range(0, setting.images, largest):
             for area in plan.areas():
@@ -79,7 +80,7 @@ class _Weights:
 
     def __init__(self, body: Body, index: int):
         self.body, self.index = body, index
-        self.region = Region(0, body.setting.config.wgt_depth)
+        self.region = body.weights
         self.held: tuple | None = None
 
     def tiles(self, strips, taken) -> tuple:
@@ -87,19 +88,22 @@ class _Weights:
         strip, which reads the input once. Raises CompileError where not even one group fits."""
         setting, index = self.body.setting, self.index
         layout = setting.memory.weight[index].layout
+        if self.body.weight_rows[index]:
+            return [(0, layout.outputs)], True
         tiles = output_tiles(setting, index, self.region.end)
         if not tiles:
             raise CompileError(setting.layers[index].name, "weight rows", layout.inner + 1, self.region.end)
         if len(tiles) == 1:
             return tiles, True
+        tiles = output_tiles(setting, index, self.region.end, 2) or tiles
         again = len(tiles) * taken.layout.size
         visits = len(strips(tiles).areas()) * -(-setting.images // setting.group_images(index))
-        by_weights = again + layout.size <= taken.layout.size + visits * layout.size
-        halves = output_tiles(setting, index, self.region.end, 2)
-        return (halves or tiles), by_weights
+        return tiles, again + layout.size <= taken.layout.size + visits * layout.size
 
     def need(self, maps: tuple) -> Rows:
         """LOADW of the tile of some output maps unless it is there."""
+        if self.body.weight_rows[self.index]:
+            return self.body.need_weights(self.index)
         if self.held and self.held[0] == maps:
             return self.held[1]
         setting, index = self.body.setting, self.index

@@ -44,6 +44,7 @@ class Share:
     ring: bool = False
     pairs: bool = False  # rows and columns come in twos: what LOAD up-samples
     stages: tuple = ()  # whose coarser folds make it smaller
+    spare: int = 0  # vectors that must be free besides
 
     def spans(self, area: tuple) -> tuple:
         """(rows, columns) of blocks for an area in pixels."""
@@ -95,16 +96,23 @@ def choose_strips(setting: Setting, index: int, shape: tuple, block: int, step: 
         columns = -(-columns // 2 // step) * step
 
 
+def fits_twice(strips: Strips, shares: list) -> bool:
+    """Do all shares fit with room for the next strip?"""
+    return _worst(strips, shares, True) is None
+
+
 def _worst(strips: Strips, shares: list, ahead: bool) -> tuple | None:
     """A share that does not fit and its need, or None. `ahead`: with room for the next strip."""
-    areas = strips.areas()
+    areas = [strips.pixels(area) for area in strips.areas()]
     for share in shares:
         need = 0
-        for area in areas:
-            (first, end), (left, right) = share.spans(strips.pixels(area))
-            size = (right - left) * share.vectors
-            more = min(end - first, ceil_div(strips.rows * strips.block >> share.rows.half, share.rows.block))
-            need = max(need, (end - first + (more if share.ring else end - first) * ahead) * size)
+        spans = [share.spans(area) for area in areas]
+        # The first strip of the next images comes behind the last one.
+        for (rows, columns), (then, beside) in zip(spans, spans[1:] + spans[:1]):
+            (first, end), more = rows, then[1] - then[0]
+            if share.ring and columns == beside and first <= then[0] <= end and len(spans) > 1:
+                more = max(then[1] - end, 0)
+            need = max(need, (end - first + more * ahead) * (columns[1] - columns[0]) * share.vectors + share.spare)
         if need > share.depth:
             return share, need
     return None

@@ -30,8 +30,7 @@ def _group(setting: Setting, tensor: MapTensor, group: int) -> tuple:
 
 
 def load(setting: Setting, layer: str, tensor: MapTensor, group: int, place: Place, scale=None) -> Op:
-    """LOAD of one image group; up-sampled if the tensor says so, scaled by `scale` = (first gate vector, tile,
-    vectors in all)."""
+    """LOAD of one image group; up-sampled if the tensor says so, scaled by the `Gates` `scale`."""
     layout, tile = tensor.layout, place.tile
     fields, dram = _group(setting, tensor, group)
     strides = dict(stride_b=tile.stride_b, stride_y=tile.stride_y, stride_x=tile.stride_x)
@@ -49,10 +48,9 @@ def load(setting: Setting, layer: str, tensor: MapTensor, group: int, place: Pla
         else:
             strides |= dict(stride_qy=2 * tile.stride_b, stride_qx=tile.stride_b)
     if scale:
-        first, gate_tile, total = scale
-        start = first + group * tile.groups * gate_tile.size
+        start = scale.place(group * tile.groups)
         strides |= dict(scale=1, gate_base=start)
-        reads.append(("gate", start, min(start + tile.groups * gate_tile.size, first + total)))
+        reads.append(("gate", start, min(start + tile.groups * scale.tile.size, scale.first + scale.size)))
     instr = make(
         Opcode.LOAD,
         layer,

@@ -113,11 +113,12 @@ class Load(_Vectors):
         self.drain([rng.integers(-99, 99, (*self.counts, self.machine.config.lanes))] * len(self.quarters))
 
     def drain(self, results: list[np.ndarray]) -> None:
-        for q, values in zip(self.quarters, results):
-            self.banks.write(self._index(self.banks, self.base, *q), values)
-            if self.instr["derive"]:
-                gate = self.machine.gate
-                gate.write(self._index(gate, self.instr["gate_base"], *q), values > 0)
+        # The quarters of a vector one after the other: where vectors meet, the last one stays.
+        index = np.stack([self._index(self.banks, self.base, *q) for q in self.quarters], axis=-2)
+        self.banks.write(index, np.stack(results, axis=-2))
+        if self.instr["derive"]:
+            gate = self.machine.gate
+            gate.write(self._index(gate, self.instr["gate_base"], 0, 0), results[0] > 0)
 
 
 class Store(_Vectors):

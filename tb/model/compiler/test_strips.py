@@ -8,6 +8,7 @@ import pytest
 from gradcore.compiler import search
 from gradcore.compiler.compile import CompileError, compile_network
 from gradcore.compiler.rings import Region, Ring
+from gradcore.compiler.stream import Source
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import Opcode
 from gradcore.network.description import Network
@@ -68,14 +69,24 @@ def test_a_reduction_larger_than_the_weight_buffer():
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_random_networks_in_strips(seed, monkeypatch):
-    """Every layer in strips, whether it would fit or not."""
+@pytest.mark.parametrize("what", ["strips", "spilled", "single", "between"])
+def test_random_networks_through_dram(what, seed, monkeypatch):
+    """Every layer in strips (single: of up-sampled image groups one at a time; between: BP between the tiles of WU), or
+    all gates in DRAM, whether they would fit or not."""
     compile_one = search._compile
 
-    def in_strips(task, choices, *limit):
-        return compile_one(task, choices.but(strips=frozenset(range(len(task[0].parameters)))))
+    def through_dram(task, choices, *limit):
+        every = frozenset(range(len(task[0].parameters)))
+        changed = dict(spilled=every) if what == "spilled" else dict(strips=every)
+        return compile_one(task, choices.but(**changed, between=every if what == "between" else frozenset()), *limit)
 
-    monkeypatch.setattr(search, "_compile", in_strips)
+    def one_group(source, plan):
+        source.single = source.quarters
+        return plan()
+
+    monkeypatch.setattr(search, "_compile", through_dram)
+    if what == "single":
+        monkeypatch.setattr(Source, "fitting", one_group)
     for attempt in range(20):
         rng = np.random.default_rng([seed, attempt])
         config = EngineConfig(
@@ -97,6 +108,21 @@ def test_random_networks_in_strips(seed, monkeypatch):
         train_on_machine(network, config, seed)
         return
     raise AssertionError("nothing fits")
+
+
+def test_gates_of_a_large_minibatch_go_to_dram():
+    """All of them on chip would take more room; as bits they cost few cycles."""
+    network = Network(
+        "gates",
+        (3, 8, 8),
+        (Conv(8, (3, 3), (1, 1)), Conv(8, (3, 3), (1, 1), pool=2), Conv(5, (3, 3), (1, 1)), Dense(3)),
+        minibatch=30,
+    )
+    wide, small = (EngineConfig(grid=4, cols=4, mem_bytes=8, gate_depth=depth) for depth in (4096, 1024))
+    fine, tight = (compile_network(network, config) for config in (wide, small))
+    assert not fine.setting.choices.spilled and tight.setting.choices.spilled and not tight.setting.choices.strips
+    assert tight.train.cycles < 1.05 * fine.train.cycles
+    train_on_machine(network, small, 5)
 
 
 def test_a_ring_keeps_what_has_not_been_overwritten():
