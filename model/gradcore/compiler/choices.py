@@ -12,6 +12,7 @@ class Choices:
     unfolded: WU takes the first layer's taps as input maps.
     floors: (stage, fold) pairs, the finest fold allowed; stage 2*l is layer l's sums, 2*l+1 its output.
     strips: layers that are computed in strips of block rows, from DRAM to DRAM.
+    shares: layers with gates in DRAM where those of each COLS maps of a block begin at a beat.
     whole: no layer may be computed in strips; what does not fit is refused.
     resident: every tensor stays in the operand buffers, where that is possible.
     beside: the first layer's WU runs beside the chain before it, where that is possible.
@@ -22,6 +23,7 @@ class Choices:
     unfolded: bool = False
     floors: tuple = ()
     strips: frozenset = frozenset()
+    shares: frozenset = frozenset()
     whole: bool = False
     resident: bool = True
     beside: bool = True

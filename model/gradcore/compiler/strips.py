@@ -97,14 +97,19 @@ def choose_strips(setting: Setting, index: int, shape: tuple, block: int, step: 
 
 def _worst(strips: Strips, shares: list, ahead: bool) -> tuple | None:
     """A share that does not fit and its need, or None. `ahead`: with room for the next strip."""
-    areas = strips.areas()
     for share in shares:
-        need = 0
-        for area in areas:
-            (first, end), (left, right) = share.spans(strips.pixels(area))
-            size = (right - left) * share.vectors
-            more = min(end - first, ceil_div(strips.rows * strips.block >> share.rows.half, share.rows.block))
-            need = max(need, (end - first + (more if share.ring else end - first) * ahead) * size)
+        need = largest_need(strips, share, ahead)
         if need > share.depth:
             return share, need
     return None
+
+
+def largest_need(strips: Strips, share: Share, ahead: bool) -> int:
+    """What the largest of the strips takes of a share. `ahead`: with room for the next strip."""
+    need = 0
+    for area in strips.areas():
+        (first, end), (left, right) = share.spans(strips.pixels(area))
+        size = (right - left) * share.vectors
+        more = min(end - first, ceil_div(strips.rows * strips.block >> share.rows.half, share.rows.block))
+        need = max(need, (end - first + (more if share.ring else end - first) * ahead) * size)
+    return need

@@ -70,6 +70,44 @@ def random_network(rng, data_width: int, most_images: int = 40, largest: int = 2
             continue
 
 
+def large_network(rng, data_width: int, most_work: int = 3000) -> Network:
+    """A network of one to four weighted layers of all sizes, up to maps of 40x40, 70 channels and minibatches of 40,
+    but not all at once: of at most `most_work` blocks of 4x4 pixels, taps and 4x4 pairs of maps."""
+    while True:
+        shape = (1 + _up_to(rng, 69), 1 + _up_to(rng, 39), 1 + _up_to(rng, 39))
+        layers, (maps, *size), images = [], shape, 1 + _up_to(rng, 39)
+        work, depth = 0, int(rng.integers(0, 4))
+        for _ in range(depth):
+            most = 11 if rng.random() < 0.1 else 5
+            kernel = tuple(int(rng.integers(1, min(most, n + 2) + 1)) for n in size)
+            pad = tuple(int(rng.integers(0, k)) for k in kernel)
+            after = [n + 2 * p - k + 1 for n, p, k in zip(size, pad, kernel)]
+            if min(after) < 1:
+                continue
+            pool = 2 if min(after) > 1 and rng.random() < 0.4 else None
+            outputs = 1 + _up_to(rng, 69)
+            layers.append(Conv(outputs, kernel, pad, bool(rng.random() < 0.7), bool(rng.random() < 0.7), pool))
+            work += kernel[0] * kernel[1] * -(-maps // 4) * -(-outputs // 4) * -(-after[0] // 4) * -(-after[1] // 4)
+            maps, size = outputs, [n // 2 for n in after] if pool else after
+        classes = 2 + _up_to(rng, 38)
+        layers.append(Dense(classes, bool(rng.random() < 0.5)))
+        work += size[0] * size[1] * -(-maps // 4) * -(-classes // 4)
+        if work * images > most_work:
+            continue
+        modes = {kind: str(rng.choice(list(MODES))) for kind in ("act", "delta", "param")}
+        losses, optimisers = ["euclidean", "square_hinge"], ["sgd", "momentum"]
+        loss, optimiser, rate = str(rng.choice(losses)), str(rng.choice(optimisers)), float(rng.choice([0.5, 0.05]))
+        try:
+            return Network("large", shape, tuple(layers), loss, optimiser, rate, 0.9, images, data_width, modes)
+        except NetworkError:
+            continue
+
+
+def _up_to(rng, most: int) -> int:
+    """0..most: often the most, small numbers more often than large ones."""
+    return most if rng.random() < 0.15 else int(most * rng.random() ** 3)
+
+
 def splitting_network(rng, config: EngineConfig) -> Network:
     """A network of few images whose small maps have a multiple of LANES channels: groups of lanes share them."""
     while True:

@@ -12,7 +12,7 @@ from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import Opcode
 from gradcore.network.description import Network
 from gradcore.ops.convolution import Conv, Dense
-from tb.model.compiler.networks import random_network, train_on_machine
+from tb.model.compiler.networks import large_network, random_network, train_on_machine
 
 MAPS = Network(
     "maps",
@@ -113,10 +113,24 @@ def test_a_region_is_handed_out_in_turn():
     assert [region.take(5), region.take(5), region.take(5)] == [8, 13, 8]
 
 
-def test_pieces_that_begin_inside_a_beat_are_refused():
-    """Packed gates of 16 lanes are two bytes: a piece of them need not begin at a beat."""
-    layers = (Conv(12, (3, 1), (1, 0)), Dense(37, bias=False), Dense(9, bias=False))
-    network = Network("narrow", (3, 4, 18), layers, minibatch=39)
-    sizes = dict(act_depth=4096, wgt_depth=2048, grad_depth=16384, gate_depth=65536)
-    with pytest.raises(CompileError, match="bytes behind a beat of a piece of a tensor is [1-9][0-9]*, limit 0"):
-        compile_network(network, EngineConfig(grid=4, cols=4, mem_bytes=32, **sizes))
+def test_gates_in_shares():
+    """Packed gates of 16 lanes are two bytes: where pieces of them would begin inside a beat, each COLS maps have a beat
+    of their own."""
+    network = Network("narrow", (1, 2, 5), (Conv(5, (1, 1), (0, 0)), Dense(3)), minibatch=1)
+    config = EngineConfig(grid=4, cols=4, mem_bytes=64, act_depth=64, wgt_depth=16, grad_depth=16, gate_depth=64)
+    compiled = compile_network(network, config)
+    assert compiled.setting.choices.shares and compiled.memory.spilled[0].layout.scattered
+    train_on_machine(network, config, 1)
+
+
+TINY = dict(grid=4, cols=4, act_depth=64, wgt_depth=16, grad_depth=16, gate_depth=64)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_large_networks_on_a_tiny_engine(seed):
+    """Each buffer at its smallest depth: what does not fit costs cycles."""
+    rng = np.random.default_rng(seed)
+    config = EngineConfig(data_width=int(rng.choice([8, 11, 16])), mem_bytes=int(rng.choice([8, 16, 64])), **TINY)
+    network = large_network(rng, config.data_width, 300)
+    print(f"seed {seed}: {config} {network}")
+    train_on_machine(network, config, seed)
