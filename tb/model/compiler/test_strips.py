@@ -90,7 +90,8 @@ def test_random_networks_in_strips(seed, monkeypatch):
         )
         network = random_network(rng, config.data_width, most_images=10, largest=16)
         try:
-            compile_network(network, config)
+            if len(compile_network(network, config).train.ops) > 2000:
+                continue
         except CompileError:
             continue
         print(f"seed {seed}, {attempt}: {config} {network}")
@@ -114,8 +115,8 @@ def test_a_region_is_handed_out_in_turn():
 
 
 def test_gates_in_shares():
-    """Packed gates of 16 lanes are two bytes: where pieces of them would begin inside a beat, each COLS maps have a beat
-    of their own."""
+    """Packed gates of 16 lanes are two bytes: where pieces of them would begin inside a beat, each COLS maps have
+    beats of their own."""
     network = Network("narrow", (1, 2, 5), (Conv(5, (1, 1), (0, 0)), Dense(3)), minibatch=1)
     config = EngineConfig(grid=4, cols=4, mem_bytes=64, act_depth=64, wgt_depth=16, grad_depth=16, gate_depth=64)
     compiled = compile_network(network, config)
