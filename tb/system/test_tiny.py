@@ -24,7 +24,7 @@ EXTREMES = [dict(size=(40, 40)), dict(maps=70), dict(images=40)]
 
 @pytest.mark.parametrize("seed", [pytest.param(s, id=f"seed{s}") for s in range(FIRST, FIRST + COUNT)])
 def test_rtl_trains_as_the_reference(seed):
-    config = EngineConfig(mem_bytes=64 if seed % 2 else 8, **TINY)
+    config = EngineConfig(mem_bytes=64 if seed % 2 or seed < 3 else 8, **TINY)
     rng = np.random.default_rng(seed)
     extreme = EXTREMES[seed // 5 % 3] if seed % 5 == 0 else {}
     network = large_network(rng, config.data_width, 200 if seed < 3 else 3000, **extreme)

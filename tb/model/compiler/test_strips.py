@@ -7,6 +7,8 @@ import pytest
 
 from gradcore.compiler import search
 from gradcore.compiler.compile import CompileError, compile_network
+from gradcore.compiler.operation import Part
+from gradcore.compiler.parts import Need, cut
 from gradcore.compiler.rings import Region, Ring
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import Opcode
@@ -118,10 +120,38 @@ def test_gates_in_shares():
     """Packed gates of 16 lanes are two bytes: where pieces of them would begin inside a beat, each COLS maps have
     beats of their own."""
     network = Network("narrow", (1, 2, 5), (Conv(5, (1, 1), (0, 0)), Dense(3)), minibatch=1)
-    config = EngineConfig(grid=4, cols=4, mem_bytes=64, act_depth=64, wgt_depth=16, grad_depth=16, gate_depth=64)
+    config = EngineConfig(mem_bytes=64, **TINY)
     compiled = compile_network(network, config)
     assert compiled.setting.choices.shares and compiled.memory.spilled[0].layout.scattered
     train_on_machine(network, config, 1)
+
+
+def test_parts_cover_the_weights_and_fit():
+    """Each tap and channel in one part; what does not help is not cut."""
+    setting = compile_network(WEIGHTS, EngineConfig(grid=4, cols=4)).setting
+    for depth in (4, 9, 30, 200, 1000):
+
+        def needs(part, depth=depth):
+            return [Need("rows", part.count, depth, True), Need("vectors", part.channels[1] - part.channels[0], 16)]
+
+        whole = Part((1, 2), (0, 3), (4, 22))
+        parts = cut(setting, 0, whole, needs)
+        found = [(*tap, c) for part in parts for tap in part.places() for c in range(*part.channels)]
+        assert sorted(found) == [(y, x, c) for y in (1, 2) for x in (0, 1, 2) for c in range(4, 22)]
+        assert all(part.count <= depth and part.channels[0] % 4 == 0 for part in parts)
+        assert [part.first for part in parts] == [True] + [False] * (len(parts) - 1)
+        assert [part.last for part in parts] == [False] * (len(parts) - 1) + [True]
+        if depth == 1000:
+            assert [part.taps for part in parts] == [6, 6], "only the channels do not fit"
+    with pytest.raises(CompileError, match="rows is 4, limit 3"):
+        cut(setting, 0, Part((0, 3), (0, 3), (0, 4)), lambda part: [Need("rows", part.count, 3)])
+
+
+def test_gradients_of_a_chain_lie_apart():
+    """UPDATE comes behind WU of the layers of a chain, and of the first layer beside it."""
+    layers = (Conv(1, (1, 2), (0, 0)), Dense(2))
+    network = Network("apart", (6, 1, 12), layers, minibatch=1, data_width=8, optimiser="momentum")
+    train_on_machine(network, EngineConfig(data_width=8, mem_bytes=64, **TINY), 1)
 
 
 TINY = dict(grid=4, cols=4, act_depth=64, wgt_depth=16, grad_depth=16, gate_depth=64)
