@@ -97,6 +97,8 @@ def _blocks(
     shares = [share for one in results.values() for maps in groups for share in one.shares(maps)]
     fit(setting, index, [Need(share.name, largest_need(plan, share, False), share.depth) for share in shares])
     largest = max(images, *(one.tensor.layout.group_images for one in (source, *results.values())))
+    # What is loaded into the gate buffer comes with the last part where LOAD needs that buffer for gates, too.
+    late = {name for name, one in results.items() if one.load and source.gate}
     for start in range(0, setting.images, largest):
         for area in plan.areas():
             pixels = plan.pixels(area)
@@ -104,15 +106,12 @@ def _blocks(
                 for image in range(start, min(start + largest, setting.images), images):
 
                     def places(last: bool, at=(pixels, image, maps)) -> dict:
-                        # What is loaded into the gate buffer comes late where LOAD needs that for gates, too.
-                        late = source.gate and not last
-                        return {name: one.place(*at) for name, one in results.items() if not (one.load and late)}
+                        return {name: one.place(*at) for name, one in results.items() if last or name not in late}
 
                     places(False)
-
                     for y in range(*area[0]):
                         for x in range(*area[1]):
                             one = ((y, y + 1), (x, x + 1))
                             emit(image, one, plan.pixels(one), maps, places)
-                    for result in results.values():
-                        result.finish(pixels, image, maps, setting.images if result.load else image + images)
+                    for name, result in results.items():
+                        result.finish(pixels, image, maps, setting.images if name in late else image + images)

@@ -2,6 +2,7 @@
 """Rows of weights of a layer that is computed from DRAM to DRAM: a tile of them at once, or part by part."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from gradcore.compiler.body import Body
 from gradcore.compiler.limits import CompileError
@@ -42,6 +43,11 @@ class _Weights:
 class ForwardWeights(_Weights):
     """Rows of output maps."""
 
+    @cached_property
+    def _tiles(self) -> list:
+        """Tiles, two at once on chip if possible; none where rows come part by part."""
+        return self._cut(output_tiles, 2) or self._cut(output_tiles)
+
     def tiles(self, strips, taken) -> tuple:
         """(tiles, whether each is taken through all images before the next). The alternative loads all tiles for each
         strip, which reads the input once. Raises CompileError where not even one group fits."""
@@ -54,7 +60,7 @@ class ForwardWeights(_Weights):
         again = len(tiles) * taken.layout.size
         visits = len(strips(tiles).areas()) * -(-setting.images // setting.group_images(index))
         by_weights = again + layout.size <= taken.layout.size + visits * layout.size
-        return (self._cut(output_tiles, 2) or tiles), by_weights
+        return self._tiles, by_weights
 
     def need(self, maps: tuple) -> Rows:
         """LOADW of the tile of some output maps unless it is there."""
@@ -72,39 +78,44 @@ class ForwardWeights(_Weights):
 
     def of_part(self, part: Part) -> int:
         """Rows that a part takes for itself, of one column group."""
-        return 0 if self._cut(output_tiles) else part.count + self.layout.bias
+        return 0 if self._tiles else part.count + self.layout.bias
 
     def part(self, part: Part, maps: tuple) -> tuple:
         """(rows, strides) of a part for one column group of output maps; the bias comes with the last part."""
         layout, cols, tap = self.layout, self.body.setting.config.cols, self.layout.inputs
         group, (ky, kx) = maps[0] // cols, (part.rows[0], part.columns[0])
-        for tile in self._cut(output_tiles, 2) or self._cut(output_tiles):
+        for tile in self._tiles:
             if tile[0] <= maps[0] < tile[1]:
                 rows, at = self.need(tile), group - tile[0] // cols
                 base = rows.base + at * layout.inner + (ky * layout.kernel[1] + kx) * tap + part.channels[0]
                 return Rows(base, rows.bias_base + at, rows.end), _strides(layout.kernel[1] * tap, tap, cols)
         tap = part.channels[1] - part.channels[0]
-        base = at = self.region.take(part.count + layout.bias)
+        bias = layout.bias and part.last
+        base = at = self.region.take(part.count + bias)
         for ky, kx in part.places():
             for row, _, number in layout.runs(ky * layout.kernel[1] + kx, part.channels):
                 self._load(group * layout.outer + row, 1, number, at)
                 at += number
-        if layout.bias and part.last:
+        if bias:
             self.body.ops += load_bias(self.body.setting, self.index, (group, 1), at)
-        return Rows(base, at, at + layout.bias), _strides(part.columns[1] * tap, tap, cols)
+        return Rows(base, at, at + bias), _strides(part.columns[1] * tap, tap, cols)
 
 
 class BackwardWeights(_Weights):
     """Rows of input maps, of all output groups."""
 
+    @cached_property
+    def _tiles(self) -> list:
+        """Tiles, two at once on chip if possible; none where rows come part by part."""
+        whole = self._cut(input_tiles)
+        return whole if len(whole) == 1 else self._cut(input_tiles, 2) or whole
+
     def tiles(self) -> list:
-        """Input maps (first, end), two tiles at once on chip if possible. Raises CompileError where not even one
-        group fits."""
-        tiles = self._cut(input_tiles)
-        if not tiles:
+        """Input maps (first, end). Raises CompileError where not even one group fits."""
+        if not self._tiles:
             name = self.body.setting.layers[self.index].name
             raise CompileError(name, "weight rows of one group of input maps", 0, self.region.end)
-        return tiles if len(tiles) == 1 else self._cut(input_tiles, 2) or tiles
+        return self._tiles
 
     def need(self, maps: tuple) -> Rows:
         """LOADW of the tile of some input maps, of all output groups and taps, unless it is there."""
@@ -120,13 +131,13 @@ class BackwardWeights(_Weights):
 
     def of_part(self, part: Part, maps: tuple) -> int:
         """Rows that a part takes for itself, of some input maps."""
-        return 0 if self._cut(input_tiles) else part.taps * len(self._groups(part)) * (maps[1] - maps[0])
+        return 0 if self._tiles else part.taps * len(self._groups(part)) * (maps[1] - maps[0])
 
     def part(self, part: Part, maps: tuple) -> tuple:
         """(rows, strides) of a part for one column group of input maps."""
         layout, taps = self.layout, self.layout.kernel[0] * self.layout.kernel[1]
         groups, first = self._groups(part), part.rows[0] * layout.kernel[1] + part.columns[0]
-        for tile in self._cut(input_tiles, 2) or self._cut(input_tiles):
+        for tile in self._tiles:
             if tile[0] <= maps[0] < tile[1]:
                 rows, width = self.need(tile), tile[1] - tile[0]
                 base = rows.base + (groups[0] * taps + first) * width + maps[0] - tile[0]
