@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from gradcore.compiler.body import Body
 from gradcore.compiler.chains import backward_tiles
 from gradcore.compiler.gates import fetch, gate_place
+from gradcore.compiler.operation import Part, Rows, part_row
 from gradcore.compiler.products import backward, gradients
 from gradcore.compiler.slots import Slots
 from gradcore.compiler.transfers import kernel_rows, update
@@ -36,11 +37,11 @@ def backward_chain(body: Body, chain: list, beside: list, start: int):
     for image in follow.images[follow.done :]:
         follow.emit(image)
     body.ops += run.later + follow.later
-    for part in (0, 1):
+    for turn in (0, 1):
         for index in [*chain, *beside]:
             held = body.weight_rows[index] if body.weights_stay else None
-            for taps in _kernel_rows(body, index)[part : part + 1]:
-                body.ops += update(setting, index, body.grad_rows[index], held, taps)
+            for part in _kernel_rows(body, index)[turn : turn + 1]:
+                body.ops += update(setting, index, body.grad_rows[index], held, part)
 
 
 @dataclass
@@ -71,8 +72,8 @@ class _Groups:
         for index in chain:
             rows = deltas[index].place(memory.delta[index], image)
             now, *later = (
-                gradients(setting, index, image, rows, columns[index], body.grad_rows[index], image == 0, taps)
-                for taps in _kernel_rows(body, index)
+                gradients(setting, index, image, rows, columns[index], _grads(body, index, part), image == 0, part)
+                for part in _kernel_rows(body, index)
             )
             self.later += [op for part in later for op in part]
             early = index in setting.choices.early
@@ -105,8 +106,14 @@ def _errors(body: Body, index: int, image: int, delta_slots: Slots, error_slots:
             body.finish_tile(setting.layers[index].name, error, part, folds.bp, out)
 
 
+def _grads(body: Body, index: int, part: Part) -> Rows:
+    """Where the gradients of some rows of the kernel are."""
+    rows = body.grad_rows[index]
+    return Rows(rows.base + part_row(body.setting.layers[index], part), rows.bias_base, rows.end)
+
+
 def _kernel_rows(body: Body, index: int) -> list:
-    """Rows of the kernel that WU and UPDATE take at once; the operands of what comes later must stay."""
+    """The rows of the kernel that WU and UPDATE take at once; the operands of what comes later must stay."""
     return kernel_rows(body.setting, index, body.setting.choices.last_row and index == 1 and bool(body.resident))
 
 

@@ -15,11 +15,11 @@ def forward_chains(setting: Setting, weight_rows: list, train: bool) -> list:
         range(len(setting.layers)),
         lambda before, index: True,
         lambda chain: forward_tiles(setting, chain, train),
-        weight_rows,
+        [weight_rows],
     )
 
 
-def backward_chains(setting: Setting, weight_rows: list, start: int) -> tuple:
+def backward_chains(setting: Setting, weight_rows: list, grad_rows: list, start: int) -> tuple:
     """(chains, the chain that runs beside the last of them or []). `start`: operand buffer of the last layer's
     input."""
 
@@ -31,10 +31,12 @@ def backward_chains(setting: Setting, weight_rows: list, start: int) -> tuple:
         one, other = setting.folds(before), setting.folds(index)
         return not setting.layers[index].pool and one.fp == one.bp == other.fp
 
-    chains = _chains(setting, range(setting.last, -1, -1), follows, tiles, weight_rows)
+    chains = _chains(setting, range(setting.last, -1, -1), follows, tiles, [weight_rows, grad_rows])
     # The first layer has no BP and would wait for its operands alone.
     alone = setting.choices.beside and len(chains) > 1 and chains[-1] == [0]
     alone = alone and not setting.choices.strips & {0, *chains[-2]}
+    # UPDATE comes behind WU of both.
+    alone = alone and apart([grad_rows[k] for k in (*chains[-2], 0)])
     # Once is enough for its tiles: a whole chain's group runs while the next ones come.
     once = [(buffer, size, 1) for buffer, size, _ in tiles([0])] if alone else []
     if alone and fits(setting.config.act_depth, tiles(chains[-2]) + once):
@@ -42,8 +44,9 @@ def backward_chains(setting: Setting, weight_rows: list, start: int) -> tuple:
     return chains, []
 
 
-def _chains(setting: Setting, order, follows, tiles, weight_rows: list) -> list:
-    """The layers of `order` in chains: as long as `follows` allows and the tiles and the weights of all fit at once."""
+def _chains(setting: Setting, order, follows, tiles, places: list) -> list:
+    """The layers of `order` in chains: as long as `follows` allows, the tiles of all fit at once and no two layers'
+    rows, in any of `places`, overlap."""
     chains = []
     for index in order:
         longer = [*chains[-1], index] if chains else []
@@ -52,7 +55,7 @@ def _chains(setting: Setting, order, follows, tiles, weight_rows: list) -> list:
             and not setting.choices.strips & {*longer}
             and follows(*longer[-2:])
             and fits(setting.config.act_depth, tiles(longer))
-            and apart([weight_rows[k] for k in longer])
+            and all(apart([rows[k] for k in longer]) for rows in places)
         ):
             chains[-1] = longer
         else:

@@ -13,6 +13,7 @@ class Choices:
     floors: (stage, fold) pairs, the finest fold allowed; stage 2*l is layer l's sums, 2*l+1 its output.
     strips: layers that are computed in strips of block rows, from DRAM to DRAM.
     spilled: layers whose gates go to DRAM from FP to BP.
+    shares: layers with gates in DRAM where those of each COLS maps of a block begin at a beat.
     whole: no layer may be computed in strips and no gates go to DRAM; what does not fit is refused.
     resident: every tensor stays in the operand buffers, where that is possible.
     beside: the first layer's WU runs beside the chain before it, where that is possible.
@@ -25,6 +26,7 @@ class Choices:
     floors: tuple = ()
     strips: frozenset = frozenset()
     spilled: frozenset = frozenset()
+    shares: frozenset = frozenset()
     whole: bool = False
     resident: bool = True
     beside: bool = True

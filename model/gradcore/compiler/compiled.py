@@ -158,7 +158,8 @@ def compile_program(name: str, setting: Setting, most: int = INDEX_LIMIT) -> Com
         if why := problem(op.instr, setting.config):
             behind = int(why.rpartition(" ")[2]) % setting.config.mem_bytes
             assert op.beats and behind, f"{op.layer}: {op.text}: {why}"
-            raise CompileError(op.layer, "bytes behind a beat of a piece of a tensor", behind, 0)
+            users = {index for index, p in enumerate(setting.layers) if p.name == op.layer}
+            raise CompileError(op.layer, "bytes behind a beat of a piece of a tensor", behind, 0, (), (), users)
     ops = in_order_of_start(ops)
     needs = dependencies(ops)
     tokens = add_tokens(ops, needs)

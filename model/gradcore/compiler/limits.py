@@ -20,17 +20,11 @@ QUANTITIES = {
 REFUSED = (
     ("data width, accumulator width, minibatch", "the engine or the network has another"),
     (
-        "what a strip reads or gives, of one block",
-        "an operand buffer holds less than WU needs of all input maps of a block",
+        "vectors of what a strip reads or gives",
+        "an operand buffer holds less than one tap of one block needs of COLS maps: up to 16 x COLS vectors",
     ),
-    ("gate vectors of a strip", "the gate buffer holds less than one block's gates of one tile"),
-    ("weight rows or vectors of a tap of one column group", "less than COLS channels of a tap fit"),
-    ("gradient rows of one row of the kernel", "WU does not cut a row of the kernel"),
-    ("bytes of weights behind a beat", "a tile of weights must begin at a beat: maps x COLS words are no whole beats"),
-    (
-        "bytes behind a beat of a piece of a tensor",
-        "pieces that DRAM moves begin at a beat: gates and narrow rows may not",
-    ),
+    ("gate vectors of a strip", "the gate buffer holds less than that of a pooled layer, beside gates that stay"),
+    ("weight or gradient rows of a tap of one column group", "less than COLS rows and one of the bias fit"),
     ("numbers of an instruction", "layers, minibatches, padding beyond what an instruction says"),
 )
 
@@ -38,11 +32,11 @@ REFUSED = (
 class CompileError(ValueError):
     """A network that does not fit an engine. Attributes: layer (name or None), quantity, need, limit; for the
     search: stages whose folds may be coarser, layers that may be computed in strips, the layer whose gates may go to
-    DRAM."""
+    DRAM, layers whose gates may lie in shares."""
 
-    def __init__(self, layer, quantity, need, limit, stages=(), strips=(), spilled=None):
+    def __init__(self, layer, quantity, need, limit, stages=(), strips=(), spilled=None, shares=()):
         self.layer, self.quantity, self.need, self.limit = layer, quantity, need, limit
-        self.stages, self.strips, self.spilled = stages, frozenset(strips), spilled
+        self.stages, self.strips, self.spilled, self.shares = stages, frozenset(strips), spilled, frozenset(shares)
         where = f"layer '{layer}': " if layer else ""
         super().__init__(f"{where}{quantity} is {need}, limit {limit}")
 
@@ -53,4 +47,7 @@ def blaming(cause: CompileError) -> Iterator[None]:
     try:
         yield
     except CompileError as error:
-        raise (cause if cause.stages else error) from None
+        if not cause.stages:
+            raise
+        more = cause.strips | error.strips, cause.spilled, error.shares
+        raise CompileError(cause.layer, cause.quantity, cause.need, cause.limit, cause.stages, *more) from None

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tensors of a network with their places in DRAM and in the gate buffer."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gradcore.compiler.choices import Choices
 from gradcore.compiler.folds import LayerFolds, choose_folds
 from gradcore.compiler.limits import CompileError
+from gradcore.compiler.tiles import in_pieces
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.fold import GateLayout, MapLayout, RowLayout, ceil_div, round_up
 
@@ -165,18 +166,9 @@ def memory_map(network, layers, config: EngineConfig, images: int, choices: Choi
     def unit(*users) -> int:
         return words if strips & {*users} else 1
 
-    rows = [
-        RowLayout(
-            config.cols,
-            p.weight_shape[0],
-            p.weight_shape[1],
-            p.weight_shape[2:],
-            p.bias,
-            config.word_bytes,
-            config.mem_bytes,
-        )
-        for p in network.parameters
-    ]
+    rows = [row_layout(p, index, config) for index, p in enumerate(network.parameters)]
+    if choices.unfolded and not rows[0].dense:
+        raise CompileError(layers[0].name, "rows from tap to tap", rows[0].pitch, rows[0].inputs)
     weight = tuple(RowTensor(f"{p.name}.weight", r, place(r.size)) for p, r in zip(layers, rows))
     momentum = tuple(RowTensor(f"{p.name}.momentum", r, place(r.size)) for p, r in zip(layers, rows))
 
@@ -193,7 +185,7 @@ def memory_map(network, layers, config: EngineConfig, images: int, choices: Choi
     delta = []
     for index, (p, own_folds) in enumerate(zip(layers, folds)):
         # The gates that scale it lie as it does.
-        grain = bits if p.pool and index in strips else unit(index, index + 1)
+        grain = bits if p.pool and index in strips - choices.shares else unit(index, index + 1)
         own = layout(own_folds.delta_dram, p.out_shape, grain)
         tile = _delta_tile(own, own_folds, p.conv_shape, config.log_grid) if p.pool else _tile(own)
         delta.append(MapTensor(f"{p.name}.delta", own, FIXED, place(own.size), tile, bool(p.pool)))
@@ -210,7 +202,7 @@ def memory_map(network, layers, config: EngineConfig, images: int, choices: Choi
         if users <= strips or index in choices.spilled:
             grain = bits if users <= strips else 1
             shape = (config.grid, tile.fold, images, *p.conv_shape, config.word_bytes, config.mem_bytes, grain)
-            own = GateLayout(*shape)
+            own = GateLayout(*shape, config.cols if users <= strips and users & choices.shares else 0)
             spilled[index] = MapTensor(f"{p.name}.gate", own, FIXED, place(own.size), _tile(own))
             least = tensor.tile.groups
         if not users <= strips:
@@ -240,6 +232,13 @@ def memory_map(network, layers, config: EngineConfig, images: int, choices: Choi
         gates,
         at,
     )
+
+
+def row_layout(p, index: int, config: EngineConfig) -> RowLayout:
+    """How weights and momentum of layer `index` lie in DRAM: the same for every minibatch."""
+    outputs, inputs, *kernel = p.weight_shape
+    layout = RowLayout(config.cols, outputs, inputs, tuple(kernel), p.bias, config.word_bytes, config.mem_bytes)
+    return replace(layout, pieces=in_pieces(config, layout, index > 0))
 
 
 def _too_many_gates(layers, images: int, gate: list, spilled: list, gates: int, config: EngineConfig) -> CompileError:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from gradcore.compiler.limits import QUANTITIES, CompileError
 from gradcore.compiler.memory_map import Tile
-from gradcore.isa.fold import ceil_div
 from gradcore.isa.instruction import ENGINE, FIELDS, FP, GATE_BUFFER, WU, Instruction, instruction
 
 
@@ -62,25 +61,45 @@ class Rows:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a reduction: rows and columns of the kernel (first, number), channels (first, end) of what is summed,
-    whether it begins or ends the reduction. Its rows of weights lie by tap, then channel (BP: output group, map)."""
+    """A part of the weights of a layer: rows and columns of the kernel (first, number), channels (first, end).
+
+    In FP and BP it is a part of a reduction: channels of what is summed; `first`, `last`: whether it begins or ends it.
+    In WU channels are input maps; the gradients lie by output group, tap, input map."""
 
     rows: tuple
     columns: tuple
     channels: tuple
-    first: bool
-    last: bool
+    first: bool = True
+    last: bool = True
 
     @property
     def taps(self) -> int:
         return self.rows[1] * self.columns[1]
 
-    def fields(self, width: int, cols: int) -> dict:
-        """Strides of the weights: in FP (`cols` negative) those of a tap's channels, in BP of its output groups of
-        `width` maps."""
-        count = self.channels[1] - self.channels[0]
-        tap, group = (count, width) if cols < 0 else (ceil_div(count, cols) * width, width)
-        return dict(n_c=count, wgt_stride_ky=self.columns[1] * tap, wgt_stride_kx=tap, wgt_stride_cg=group)
+    @property
+    def count(self) -> int:
+        """Rows of one output group."""
+        return self.taps * (self.channels[1] - self.channels[0])
+
+    @property
+    def starts(self) -> bool:
+        """Has it the first tap of the first channel?"""
+        return self.rows[0] == self.columns[0] == self.channels[0] == 0
+
+    def places(self) -> list:
+        """Taps as (row, column) of the kernel."""
+        (ky, n_ky), (kx, n_kx) = self.rows, self.columns
+        return [(y, x) for y in range(ky, ky + n_ky) for x in range(kx, kx + n_kx)]
+
+
+def row_part(p, rows: tuple) -> Part:
+    """The weights of some rows (first, number) of the kernel of a layer."""
+    return Part(rows, (0, p.weight_shape[3]), (0, p.weight_shape[1]))
+
+
+def part_row(p, part: Part) -> int:
+    """The first row of such a part in an output group."""
+    return part.rows[0] * p.weight_shape[3] * p.weight_shape[1]
 
 
 def make(opcode, layer: str, **fields) -> Instruction:

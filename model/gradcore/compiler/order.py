@@ -37,7 +37,7 @@ def operations(setting: Setting, train: bool) -> tuple:
             forward_chain(body, chain)
     if train:
         start = body.newest[0].buffer if body.newest else 0
-        chains, beside = backward_chains(setting, body.weight_rows, start)
+        chains, beside = backward_chains(setting, body.weight_rows, body.grad_rows, start)
         for chain in chains:
             if strips & {*chain}:
                 backward_strips(body, chain[0])

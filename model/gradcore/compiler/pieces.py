@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """LOAD and STORE of a piece of a tensor: some block rows, block columns and channels of an image group."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 
 from gradcore.compiler.memory_map import MapTensor
 from gradcore.compiler.operation import Op, Place, make
@@ -13,13 +14,15 @@ from gradcore.isa.instruction import GATE_BUFFER, Opcode
 @dataclass(frozen=True)
 class Piece:
     """Blocks and channels of image groups, as (first, end) each, counted as they lie in DRAM. Several groups need all
-    columns or all channels: a transfer has two loops around its runs."""
+    columns or all channels: a transfer has two loops around its runs. `before`: channels that its place has before
+    them."""
 
     group: int
     rows: tuple
     columns: tuple
     channels: tuple
     groups: int = 1
+    before: int = 0
 
     @property
     def counts(self) -> tuple:
@@ -38,7 +41,7 @@ def _dram(setting: Setting, tensor: MapTensor, piece: Piece) -> tuple:
         piece.counts,
         (p[0] for p in (piece.rows, piece.columns, piece.channels)),
     )
-    first = (row * layout.columns + column) * layout.pitch + channel
+    first = (row * layout.columns + column) * layout.pitch + layout.channel_place(channel)
     addr = tensor.addr + piece.group * layout.group_bytes + first * size
     down, groups = (rows, layout.columns * layout.pitch * size), (piece.groups, layout.group_bytes)
     if channels < layout.pitch and columns == layout.columns:
@@ -73,7 +76,7 @@ def _buffer(setting: Setting, piece: Piece, place: Place, up: int = 1, spread: i
         stride_b=spread * tile.stride_b,
         stride_y=up * tile.stride_y,
         stride_x=up * tile.stride_x,
-        rot_y=(up * piece.rows[0] << tile.fold) % grid,
+        rot_y=((up * piece.rows[0] << tile.fold) + piece.before // grid) % grid,
         rot_x=(up * piece.columns[0] << tile.fold) % grid,
     )
 
@@ -81,12 +84,32 @@ def _buffer(setting: Setting, piece: Piece, place: Place, up: int = 1, spread: i
 SPARE = 2  # vectors behind what a LOAD of one quarter keeps, where the others of the last vector go
 
 
+def _by_shares(setting: Setting, tensor: MapTensor, piece: Piece, place: Place) -> list:
+    """(piece, place) of what one instruction moves: of a scattered tensor a share of one block."""
+    if not tensor.layout.scattered:
+        return [(piece, place)]
+    share, depth = tensor.layout.share, setting.config.gate_depth
+    (top, bottom), (left, right), (first, end) = piece.rows, piece.columns, piece.channels
+    found = []
+    for y, x, c in product(range(top, bottom), range(left, right), range(first, end, share)):
+        one = Piece(piece.group, (y, y + 1), (x, x + 1), (c, min(c + share, end)), before=c - first)
+        offset = (y - top) * place.tile.stride_y + (x - left) * place.tile.stride_x + c - first
+        found.append((one, replace(place, base=(place.base + offset) % depth)))
+    return found
+
+
 def load_piece(
     setting: Setting, layer: str, tensor: MapTensor, piece: Piece, place: Place, gate: Place | None = None, quarter=None
-) -> Op:
+) -> list:
     """LOAD of a piece to `place`, that of its first block; up-sampled if the tensor says so, scaled by `gate`.
     `quarter`: the one of the four up-sampled image groups that is wanted. The others go where the next vector, or the
     wanted one itself, comes later."""
+    return [_load(setting, layer, tensor, *one, gate, quarter) for one in _by_shares(setting, tensor, piece, place)]
+
+
+def _load(
+    setting: Setting, layer: str, tensor: MapTensor, piece: Piece, place: Place, gate: Place | None, quarter
+) -> Op:
     dram, source = _dram(setting, tensor, piece)
     layout, tile, top = tensor.layout, place.tile, setting.config.log_grid
     vectors, more, reads = piece.vectors, {}, [source]
@@ -109,8 +132,12 @@ def load_piece(
     return Op(instr, layer, _text(tensor, piece, what), max(beats, vectors), beats, reads, [*place.ranges])
 
 
-def store_piece(setting: Setting, layer: str, tensor: MapTensor, piece: Piece, place: Place) -> Op:
+def store_piece(setting: Setting, layer: str, tensor: MapTensor, piece: Piece, place: Place) -> list:
     """STORE of a piece from `place`, that of its first block."""
+    return [_store(setting, layer, tensor, *one) for one in _by_shares(setting, tensor, piece, place)]
+
+
+def _store(setting: Setting, layer: str, tensor: MapTensor, piece: Piece, place: Place) -> Op:
     dram, target = _dram(setting, tensor, piece)
     layout, fold = tensor.layout, tensor.layout.fold
     instr = make(

@@ -81,7 +81,7 @@ def forward(setting: Setting, index: int, image: int, source: Place, dest: Place
 
     `more`: gate, the Place that gates are written to; targets, the Place of the loss's targets; area, the blocks to
     compute; maps (first, end), the output maps, to which `dest`, `rows` and gates then belong; part, the Part of the
-    reduction, to which `source` and `rows` then belong.
+    reduction, to which `source` and `rows` then belong, with the `strides` of its rows.
     """
     p, fold, cols = setting.network.parameters[index], setting.folds(index).fp, setting.config.cols
     gate, targets = more.get("gate"), more.get("targets")
@@ -134,7 +134,7 @@ def forward(setting: Setting, index: int, image: int, source: Place, dest: Place
 
     axes = []
     if part:
-        common |= part.fields(cols, -1)
+        common |= more["strides"] | dict(n_c=part.channels[1] - part.channels[0])
         return [
             _part(setting, p, window, common, area, part, rows, (source, dest, writes, late), f"FP images {image}..")
         ]
@@ -151,7 +151,7 @@ def backward(setting: Setting, index: int, image: int, source: Place, dest: Plac
 
     `more`: gate, the Place of the gates that scale it; area, the blocks to compute; maps (first, end), the input maps,
     to which `dest`, `rows` and the gates then belong; part, the Part of the reduction, to which `source` and `rows`
-    then belong.
+    then belong, with the `strides` of its rows.
     """
     p, fold, cols = setting.layers[index], setting.folds(index).bp, setting.config.cols
     outputs, inputs, *kernel = p.weight_shape
@@ -190,7 +190,7 @@ def backward(setting: Setting, index: int, image: int, source: Place, dest: Plac
 
     part = more.get("part")
     if part:
-        common |= part.fields(width, cols)
+        common |= more["strides"] | dict(n_c=part.channels[1] - part.channels[0])
         return [
             _part(
                 setting,
@@ -213,25 +213,29 @@ def backward(setting: Setting, index: int, image: int, source: Place, dest: Plac
 
 
 def gradients(
-    setting: Setting, index: int, image: int, delta: Place, act: Place, grads: Rows, first: bool, taps: tuple, **more
+    setting: Setting, index: int, image: int, delta: Place, act: Place, grads: Rows, first: bool, part: Part, **more
 ) -> list:
-    """COMPUTE WU: adds the gradients of the group that starts with `image` for some rows of the kernel, with the
-    first one those of the bias; `first`: overwrites what is there. Several, of windows of blocks, where taps find
+    """COMPUTE WU: adds the gradients of the group that starts with `image` for a part of the weights, with the first
+    one those of the bias; `first`: overwrites what is there. Several, of windows of blocks, where taps find
     nothing or where one sum of the array could overflow: nothing would tell, unlike in the gradient buffer.
 
-    `more`: area, the blocks of the delta; maps (first, end), the output maps, to which `delta` and `grads` then belong.
+    `act` belongs to the part. `more`: area, the blocks of the delta; maps (first, end), the output maps, to which
+    `delta` and `grads` then belong; held, the part that `grads` belong to, if it is a larger one.
     """
     p, fold = setting.layers[index], setting.folds(index).fp
-    layout, shape, (outputs, inputs, *kernel) = setting.memory.weight[index].layout, delta_shape(p), p.weight_shape
-    area, maps = more.get("area"), more.get("maps", (0, outputs))
+    shape, (outputs, _, *kernel) = delta_shape(p), p.weight_shape
+    area, maps, held = more.get("area"), more.get("maps", (0, outputs)), more.get("held", part)
     blocks = tuple((at, end - at) for at, end in area or whole_map(fold, shape))
+    groups, inputs = ceil_div(maps[1] - maps[0], setting.config.cols), part.channels[1] - part.channels[0]
+    stride_x = held.channels[1] - held.channels[0]
+    stride_y = held.columns[1] * stride_x
     common = dict(
         mode=WU,
         row_buf=delta.buffer,
-        n_rg=ceil_div(maps[1] - maps[0], setting.config.cols),
-        grad_stride_rg=layout.inner,
-        grad_stride_ky=kernel[1] * inputs,
-        grad_stride_kx=inputs,
+        n_rg=groups,
+        grad_stride_rg=held.count,
+        grad_stride_ky=stride_y,
+        grad_stride_kx=stride_x,
         grad_bias_base=grads.bias_base,
         row_channels=maps[1] - maps[0],
         col_channels=inputs,
@@ -240,24 +244,25 @@ def gradients(
         **operand(setting, "row", delta, fold, image, shape),
         **operand(setting, "col", act, fold, image, p.in_shape),
     )
-    biased = p.bias and not taps[0]
-    touched = [("grad", grads.base + taps[0] * kernel[1] * inputs, grads.end)]
-    if taps[1] < kernel[0] and not area:
-        start = grads.base + taps[0] * kernel[1] * inputs
-        touched = [("grad", start, start + taps[1] * kernel[1] * inputs)]
-        touched += [("grad", grads.bias_base, grads.end)] * biased
+    biased = p.bias and part.starts
+    end = grads.base + groups * held.count
+    touched = [("grad", grads.base, end)]
+    if biased and grads.bias_base == end:
+        touched = [("grad", grads.base, grads.end)]
+    elif biased:
+        touched += [("grad", grads.bias_base, grads.end)]
 
     def window(row, column) -> dict:
         (by0, n_by, ky0, n_ky), (bx0, n_bx, kx0, n_kx) = row, column
         fields = dict(by0=by0, n_by=n_by, bx0=bx0, n_bx=n_bx, n_ky=n_ky, n_kx=n_kx)
         fields |= dict(disp_y0=ky0 - p.pad[0], disp_x0=kx0 - p.pad[1])
-        base = grads.base + (ky0 * kernel[1] + kx0) * inputs
-        fields |= dict(grad_base=base % setting.config.grad_depth, grad_first=first)
+        base = grads.base + (ky0 - held.rows[0]) * stride_y + (kx0 - held.columns[0]) * stride_x
+        fields |= dict(grad_base=base + part.channels[0] - held.channels[0], grad_first=first)
         return common | fields | moved(setting, common, ("row", "col"), by0, bx0)
 
-    plain = [whole(blocks[0], taps), whole(blocks[1], (0, kernel[1]))]
+    plain = [whole(run, taps) for run, taps in zip(blocks, (part.rows, part.columns))]
     runs = [gradient_runs(fold, *sizes) for sizes in zip(shape[1:], p.in_shape[1:], kernel, p.pad)]
-    runs = [only_taps(runs[0], *taps), runs[1]]
+    runs = [only_taps(one, *taps) for one, taps in zip(runs, (part.rows, part.columns))]
     if area:
         runs = [within(one, *ends) for one, ends in zip(runs, area)]
     # What the first one overwrites it must reach with every tap.
@@ -268,7 +273,8 @@ def gradients(
         for pairs in (list(product(*option)) for option in product(*axes))
         if not biased or any((row[:2], column[:2]) == blocks for row, column in pairs)
     ]
-    ops, text = [], f"WU images {image}.." + f" taps {taps[0]}.." * (taps[1] < kernel[0])
+    all_rows = part.rows[1] == kernel[0]
+    ops, text = [], f"WU images {image}.." + f" taps {part.rows[0]}.." * (not all_rows)
     for row, column in _cheapest(setting, options, window):
         bias = biased and (row[:2], column[:2]) == blocks
         biased = biased and not bias

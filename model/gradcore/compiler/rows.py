@@ -18,7 +18,8 @@ def place_rows(setting: Setting, what: str, depth: int) -> list:
     for p, size, index in zip(setting.layers, chains, range(len(chains))):
         if sum(size) > depth:
             raise CompileError(p.name, f"{what} rows of {setting.config.cols}", sum(size), depth, (), {index})
-    for sizes in (every, chains) if what == "weight" else (chains,):
+    dense = all(t.layout.dense for t in setting.memory.weight)
+    for sizes in (every, chains) if what == "weight" and dense else (chains,):
         for align in (setting.config.lanes, 1):
             bases, at = [], 0
             for index, size in enumerate(sizes):

@@ -17,7 +17,7 @@ from gradcore.isa.config import EngineConfig
 def search(network, config: EngineConfig, images: int, keep: bool, whole: bool) -> CompiledNetwork:
     """The fastest programs found for minibatches of `images`; `whole` as in `Choices`. Raises CompileError where none
     fits."""
-    task, start = (network, config, images, keep), Choices(whole=whole)
+    task, start = (network, config, images, keep, {}), Choices(whole=whole)
     first = network.parameters[0]
     if unfolded(first, config.cols) is first:
         return _fastest(task, start)
@@ -89,9 +89,12 @@ def _fitting(task: tuple, choices: Choices, *remedies, most: int = INDEX_LIMIT) 
     Raises CompileError where none helps."""
     while True:
         try:
-            return _compile(task, choices, most)
+            *_, tried = task
+            if choices not in tried:
+                tried[choices] = _compile(task, choices, most)
+            return tried[choices]
         except _Refused as refused:
-            other = next(filter(None, (remedy(refused, choices) for remedy in remedies)), None)
+            other = next(filter(None, (remedy(refused, choices) for remedy in (*remedies, _in_shares))), None)
             if not other:
                 raise refused.error from None
             choices = other
@@ -105,7 +108,7 @@ class _Refused(Exception):
 
 
 def _compile(task: tuple, choices: Choices, most: int = INDEX_LIMIT) -> CompiledNetwork:
-    network, config, images, keep = task
+    network, config, images, keep, _ = task
     layers = network.parameters
     if choices.unfolded:
         layers = (unfolded(layers[0], config.cols), *layers[1:])
@@ -150,6 +153,12 @@ def _in_strips(refused: _Refused, choices: Choices) -> Choices | None:
             index -= 1
             more.add(index)
     return choices.but(strips=choices.strips | more) if not more <= choices.strips else None
+
+
+def _in_shares(refused: _Refused, choices: Choices) -> Choices | None:
+    """The gates of the layers concerned in shares."""
+    more = refused.error.shares
+    return choices.but(shares=choices.shares | more) if not more <= choices.shares else None
 
 
 def _stage_fold(memory, stage: int) -> int:

@@ -2,11 +2,14 @@
 """Layers in strips, from DRAM to DRAM: what the three passes share."""
 
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from gradcore.compiler.body import Body
+from gradcore.compiler.folds import delta_shape
 from gradcore.compiler.limits import CompileError
 from gradcore.compiler.memory_map import MapTensor, Tile
 from gradcore.compiler.operation import Place
+from gradcore.compiler.parts import Need
 from gradcore.compiler.pieces import SPARE, Piece, load_piece, store_piece
 from gradcore.compiler.rings import Region, Ring, ranges
 from gradcore.compiler.setting import Setting
@@ -65,7 +68,7 @@ class Source:
     def channels(self, maps: tuple) -> tuple:
         """Stored channels of maps (first, end): what fills up the unit belongs to the last."""
         layout = self.tensor.layout
-        return maps[0], layout.pitch if maps[1] == layout.channels else maps[1]
+        return maps[0], maps[1] if maps[1] < layout.channels or layout.scattered else layout.pitch
 
     def shares(self, maps: tuple) -> list:
         """What a strip takes."""
@@ -92,15 +95,17 @@ class Source:
             )
         return found
 
-    def fits_block(self, shape: tuple, block: int, maps: int) -> bool:
-        """Is there room for what one block of a map of `shape` pixels needs, of all maps?"""
+    def needs(self, shape: tuple, block: int, maps: tuple) -> list:
+        """What one block of a map of `shape` pixels needs, of maps (first, end)."""
         pixels = [[(at, min(at + block, size)) for at in range(0, size, block)] for size in shape]
-        shares = self.shares((0, maps))
-        wide = [
-            max(end - first for first, end in (axis.span(*ends) for ends in one))
-            for axis, one in zip(self.axes, pixels)
-        ]
-        return all(wide[0] * wide[1] * share.vectors + share.spare <= share.depth for share in shares)
+        found = []
+        for share in self.shares(maps):
+            spans = [share.spans((rows, columns)) for rows, columns in zip_longest(*pixels, fillvalue=(0, 1))]
+            high, wide = (max(end - first for first, end in axis) for axis in zip(*spans))
+            found.append(
+                Need(f"{share.name} of a block", high * wide * share.vectors + share.spare, share.depth, share.ring)
+            )
+        return found
 
     def fitting(self, plan):
         """What plan() finds, with a single image group at a time where all do not fit. Raises CompileError."""
@@ -157,7 +162,7 @@ class Source:
             )
             name = setting.layers[self.index].name
             gate = self._load_gates(name, piece, missing, tile, quarter) if self.gate else None
-            self.body.ops.append(load_piece(setting, name, self.tensor, piece, found, gate, quarter))
+            self.body.ops += load_piece(setting, name, self.tensor, piece, found, gate, quarter)
         base = self.ring.origin + inside * (not self.single) * tile.stride_b - columns[0] * tile.stride_x
         return Place(self.ring.buffer, base % self.ring.depth, tile, self.ring.ranges(tile.size, first, end))
 
@@ -169,7 +174,7 @@ class Source:
         columns = tuple(n * self._twice for n in piece.columns)
         first = piece.group * (4 if self.quarters else 1) + (quarter or 0)
         joint = columns[1] - columns[0] >= layout.columns or piece.channels == (0, layout.pitch)
-        each = self._groups if joint else 1
+        each = self._groups if joint and not layout.scattered else 1
         for k in range(0, min(self._groups, layout.groups - first), each):
             part = Piece(
                 first + k,
@@ -179,7 +184,7 @@ class Source:
                 min(each, layout.groups - first - k),
             )
             place = Place(GATE_BUFFER, start + k * tile.stride_b, tile, touched)
-            self.body.ops.append(load_piece(self.body.setting, name, self.gate, part, place))
+            self.body.ops += load_piece(self.body.setting, name, self.gate, part, place)
         return Place(GATE_BUFFER, start, tile, touched)
 
 
@@ -205,7 +210,7 @@ class Result:
 
     def channels(self, maps: tuple) -> tuple:
         layout = self.tensor.layout
-        return maps[0], layout.pitch if maps[1] == layout.channels else maps[1]
+        return maps[0], maps[1] if maps[1] < layout.channels or layout.scattered else layout.pitch
 
     def shares(self, maps: tuple) -> list:
         first, end = self.channels(maps)
@@ -227,7 +232,7 @@ class Result:
             self.open[piece] = Place(self.buffer, start, tile, ranges(self.buffer, self.region.end, start, tile.size))
             if self.load:
                 name = self.body.setting.layers[self.index].name
-                self.body.ops.append(load_piece(self.body.setting, name, self.tensor, piece, self.open[piece]))
+                self.body.ops += load_piece(self.body.setting, name, self.tensor, piece, self.open[piece])
         found = self.open[piece]
         base = found.base - piece.rows[0] * tile.stride_y - piece.columns[0] * tile.stride_x
         return Place(
@@ -247,7 +252,18 @@ class Result:
         piece = self._piece(area, image, maps)
         place = self.open.pop(piece)
         if not self.load and not any(axis.misses(ends[0]) for axis, ends in zip(self.axes, area)):
-            self.body.ops.append(store_piece(setting, setting.layers[self.index].name, self.tensor, piece, place))
+            self.body.ops += store_piece(setting, setting.layers[self.index].name, self.tensor, piece, place)
+
+
+def local_gradient(body: Body, index: int, low=(0, 0), high=(0, 0)) -> Source:
+    """The local gradient of a layer; a computed pixel needs pixels `low`..`high` from its own."""
+    setting, p = body.setting, body.setting.layers[index]
+    tensor = setting.memory.delta[index]
+    axes = [Axis(size, 1 << tensor.tile.fold, *ends) for size, *ends in zip(delta_shape(p)[1:], low, high)]
+    gate = setting.memory.spilled[index] if p.pool else None
+    ring = Ring(1, setting.config.act_depth)
+    stages = tuple({2 * index: 0, 2 * index + bool(p.pool): 0})
+    return Source(body, index, tensor, ring, axes, stages, gate, gate_region(setting) if gate else None)
 
 
 def gate_region(setting: Setting) -> Region:

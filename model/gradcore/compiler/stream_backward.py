@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The backward pass of a layer in strips: BP, then WU and UPDATE tile by tile."""
 
-from dataclasses import replace
 from functools import partial
 
 from gradcore.compiler.body import Body
-from gradcore.compiler.folds import delta_shape
 from gradcore.compiler.limits import CompileError, blaming
-from gradcore.compiler.operation import Rows
-from gradcore.compiler.products import backward, gradients
+from gradcore.compiler.products import backward
 from gradcore.compiler.reduction import backward_parts
-from gradcore.compiler.rings import Region, Ring
-from gradcore.compiler.stream import Result, Source, gate_region, plain_axes
+from gradcore.compiler.rings import Region
+from gradcore.compiler.stream import Result, gate_region, local_gradient, plain_axes
+from gradcore.compiler.stream_gradients import gradient_strips
 from gradcore.compiler.strips import Axis, choose_strips
-from gradcore.compiler.tiles import input_tiles, output_tiles
-from gradcore.compiler.transfers import load_rows, update_bias, update_rows
+from gradcore.compiler.weights import BackwardWeights
 from gradcore.isa.fold import ceil_div
 from gradcore.isa.instruction import GATE_BUFFER
 
@@ -26,56 +23,43 @@ def backward_strips(body: Body, index: int):
     between = bool(errors and body.weight_rows[index]) and index in body.setting.choices.between
     if between:
         body.need_weights(index)
-    if not between:
+    else:
         for step in errors:
             step(False)
-    steps = _gradients(body, index, between)
-    gaps, done = max(len(steps) - 1, 1), 0 if between else len(errors)
+        errors = []
+    steps, done = gradient_strips(body, index, between), 0
     for k, step in enumerate(steps, 1):
         step(between)
-        until = min(ceil_div(k * len(errors), gaps), len(errors))
+        until = min(ceil_div(k * len(errors), max(len(steps) - 1, 1)), len(errors))
         for other in range(done, until):
             errors[other](other == done)
-        done = max(done, until)
+        done = until
 
 
-def _delta(body: Body, index: int, low=(0, 0), high=(0, 0)) -> Source:
-    """The local gradient of a layer; a computed pixel needs pixels `low`..`high` from its own."""
-    setting, p = body.setting, body.setting.layers[index]
-    tensor = setting.memory.delta[index]
-    axes = [Axis(size, 1 << tensor.tile.fold, *ends) for size, *ends in zip(delta_shape(p)[1:], low, high)]
-    gate = setting.memory.spilled[index] if p.pool else None
-    ring = Ring(1, setting.config.act_depth)
-    return Source(
-        body,
-        index,
-        tensor,
-        ring,
-        axes,
-        tuple({2 * index: 0, 2 * index + bool(p.pool): 0}),
-        gate,
-        gate_region(setting) if gate else None,
-    )
+def _operands(body: Body, index: int, halves: bool) -> tuple:
+    """What BP of a layer reads and gives. `halves`: gates of both are in the gate buffer at once."""
+    setting, memory = body.setting, body.setting.memory
+    p, error, gate = setting.layers[index], memory.delta[index - 1], memory.spilled[index - 1]
+    delta = local_gradient(body, index, [pad - k + 1 for pad, k in zip(p.pad, p.weight_shape[2:])], p.pad)
+    sized = [Axis(size, 1 << error.layout.fold) for size in p.in_shape[1:]]
+    stages, region = (2 * index - 1,), Region(0, setting.config.act_depth)
+    results = {"dest": Result(body, index, error, 0, region, sized, stages)}
+    if gate and not setting.layers[index - 1].pool:
+        region = gate_region(setting)
+        if delta.gate and halves:
+            middle = (region.first + region.end) // 2
+            delta.gates, region = Region(region.first, middle), Region(middle, region.end)
+        results["gate"] = Result(body, index, gate, GATE_BUFFER, region, plain_axes(gate), stages, True)
+    return delta, results
 
 
 def _errors(body: Body, index: int) -> list:
     """BP from the layer's local gradient to that of the layer before: functions that emit it step by step, step(fresh);
     `fresh`: others have used the operand buffers."""
-    setting, config, memory = body.setting, body.setting.config, body.setting.memory
-    p, fold = setting.layers[index], setting.folds(index).bp
-    outputs, inputs, *kernel = p.weight_shape
-    delta = _delta(body, index, [pad - k + 1 for pad, k in zip(p.pad, kernel)], p.pad)
-    error, gate = memory.delta[index - 1], memory.spilled[index - 1]
-    results = {
-        "dest": Result(body, index, error, 0, Region(0, config.act_depth), _sized(error, p.in_shape), (2 * index - 1,))
-    }
-    if gate and not setting.layers[index - 1].pool:
-        region = gate_region(setting)
-        if delta.gate:  # both at once: a half for each
-            middle = (region.first + region.end) // 2
-            delta.gates, region = Region(region.first, middle), Region(middle, region.end)
-        results["gate"] = Result(body, index, gate, GATE_BUFFER, region, plain_axes(gate), (2 * index - 1,), True)
-    weights = _Weights(body, index)
+    setting = body.setting
+    p, fold, outputs = setting.layers[index], setting.folds(index).bp, setting.layers[index].weight_shape[0]
+    delta, results = _operands(body, index, True)
+    weights = BackwardWeights(body, index)
 
     def strips(maps: tuple):
         shares = [*delta.shares((0, outputs)), *(share for one in results.values() for share in one.shares(maps))]
@@ -86,6 +70,7 @@ def _errors(body: Body, index: int) -> list:
         plan = delta.fitting(lambda: strips(tiles[0]))
     except CompileError as error:
         body.note(index, "BP", "block by block in parts")
+        delta, results = _operands(body, index, False)
         with blaming(error):
             backward_parts(body, index, delta, results)
         return []
@@ -103,157 +88,8 @@ def _errors(body: Body, index: int) -> list:
                 rows = weights.need(maps)
                 places = {name: one.place(pixels, image, maps) for name, one in results.items()}
                 dest = places.pop("dest")
-                body.ops.extend(backward(setting, index, image, read, dest, rows, area=area, maps=maps, **places))
+                body.ops += backward(setting, index, image, read, dest, rows, area=area, maps=maps, **places)
                 for one in results.values():
                     one.finish(pixels, image, maps, image + images)
 
     return [partial(step, maps, start) for maps in tiles for start in range(0, setting.images, largest)]
-
-
-def _sized(tensor, shape: tuple) -> list:
-    """Axes of a tensor that is computed as a map of `shape`."""
-    return [Axis(size, 1 << tensor.layout.fold) for size in shape[1:]]
-
-
-def _gradients(body: Body, index: int, alone: bool) -> list:
-    """WU and UPDATE: functions that emit one tile of output maps each, step(fresh) as in `_errors`. `alone`: there need
-    not be room for the gradients of two."""
-    setting, config, memory = body.setting, body.setting.config, body.setting.memory
-    p, fold = setting.layers[index], setting.folds(index).fp
-    outputs, inputs, *kernel = p.weight_shape
-    delta, taken = _delta(body, index), memory.act[index]
-    reach = [Axis(size, 1 << fold, -pad, k - 1 - pad) for size, pad, k in zip(p.in_shape[1:], p.pad, kernel)]
-    act = Source(body, index, taken, Ring(0, config.act_depth), [*reach], (2 * index,))
-    tiles, kernel_rows = _tiles(setting, index, delta, act, alone), [(0, kernel[0])]
-    if not tiles:
-        tiles, kernel_rows = _by_rows(setting, index, act)
-    images = setting.group_images(index)
-    largest = max(images, delta.images, act.images)
-
-    starts = [*range(0, setting.images, largest)]
-
-    def step(taps: tuple, axis: Axis, batch: int, plan, maps: tuple, fresh: bool):
-        if fresh:
-            delta.ring.forget()
-            act.ring.forget()
-        act.axes, act.batch = [axis, reach[1]], batch
-        grads, own = _place(setting, index, body.gradients, maps, taps)
-        first = True
-        for start in starts:
-            for area in plan.areas():
-                pixels = plan.pixels(area)
-                for image in range(start, min(start + largest, setting.images), images):
-                    # The delta can take most of its buffer and waits until that is free: it is loaded last.
-                    columns = act.place(pixels, image, (0, inputs))
-                    place = delta.place(pixels, image, maps), columns, grads, first, taps
-                    body.ops.extend(gradients(setting, index, image, *place, area=area, maps=maps))
-                    first = False
-        starts.reverse()  # the next tile begins with the images that are there
-        row = kernel[1] * inputs
-        base = (grads.base + taps[0] * row) % config.grad_depth
-        body.ops.append(update_rows(setting, index, own, (taps[0] * row, taps[1] * row), base))
-        if p.bias and not taps[0]:
-            body.ops.append(update_bias(setting, index, own, grads.bias_base))
-
-    def strips():
-        shares = [*delta.shares(tiles[0]), *act.shares((0, inputs))]
-        return choose_strips(setting, index, delta_shape(p)[1:], 1 << fold, 1, shares)
-
-    steps = []
-    for taps in kernel_rows:
-        act.axes = [_row_axis(reach[0], taps, kernel[0]), reach[1]]
-        act.batch = 1
-        act.widen(strips, (0, inputs), largest)
-        plan = strips()
-        body.note(index, "WU", f"{plan}, {len(tiles)} tiles of output maps, kernel rows {taps[0]}..{sum(taps) - 1}")
-        steps += [partial(step, taps, act.axes[0], act.batch, plan, maps) for maps in tiles]
-    return steps
-
-
-def _tiles(setting, index: int, delta: Source, act: Source, alone: bool) -> list:
-    """Tiles of output maps whose gradients fit twice, or once, and whose strips fit; none if there are none. `alone`:
-    once is enough."""
-    p, block, depth = setting.layers[index], 1 << setting.folds(index).fp, setting.config.grad_depth
-    shape, inputs = delta_shape(p)[1:], p.weight_shape[1]
-    shares = (1, 2, 4, 8, 16, 32, 64) if alone else (2, 1, 4, 8, 16, 32, 64)
-    found = (output_tiles(setting, index, depth, share) for share in shares)
-    for tiles in filter(None, found):
-        if act.fits_block(shape, block, inputs) and delta.fits_block(shape, block, tiles[0][1]):
-            return tiles
-    return []
-
-
-def _row_axis(axis: Axis, taps: tuple, kernel: int) -> Axis:
-    """What taps (first, number) of `kernel` rows need of an axis that all need."""
-    return replace(axis, low=axis.low + taps[0], high=axis.high - kernel + sum(taps))
-
-
-def _place(setting, index: int, region: Region, maps: tuple, taps: tuple) -> tuple:
-    """(rows of the gradients, as if those of all rows of the kernel were there, output groups (first, number))."""
-    p, cols = setting.layers[index], setting.config.cols
-    _, inputs, *kernel = p.weight_shape
-    groups = ceil_div(maps[1] - maps[0], cols)
-    count = groups * taps[1] * kernel[1] * inputs
-    bias = groups * (p.bias and not taps[0])
-    base = region.take(count + bias)
-    first = base - taps[0] * kernel[1] * inputs
-    return Rows(first, base + count, base + count + bias), (maps[0] // cols, groups)
-
-
-def _by_rows(setting, index: int, act: Source) -> tuple:
-    """(tiles of one output group, rows of the kernel (first, number)) so that two parts of the gradients fit, and one
-    of the activations. Raises CompileError."""
-    p, config, fold = setting.layers[index], setting.config, setting.folds(index).fp
-    outputs, inputs, *kernel = p.weight_shape
-    row = kernel[1] * inputs
-    count, axis = kernel[0], act.axes[0]
-    while count > 1:
-        act.axes[0] = _row_axis(axis, (0, count), kernel[0])
-        if 2 * (count * row + 1) <= config.grad_depth and act.fits_block(delta_shape(p)[1:], 1 << fold, inputs):
-            break
-        count = ceil_div(count, 2)
-    if row + 1 > config.grad_depth:
-        raise CompileError(p.name, "gradient rows of one row of the kernel", row + 1, config.grad_depth)
-    layout = setting.memory.weight[index].layout
-    if min(row, layout.inner) * config.row_bytes % config.mem_bytes:
-        raise CompileError(
-            p.name, "bytes of a kernel row's weights behind a beat", row * config.row_bytes % config.mem_bytes, 0
-        )
-    tiles = [(at, min(at + config.cols, outputs)) for at in range(0, outputs, config.cols)]
-    return tiles, [(at, min(count, kernel[0] - at)) for at in range(0, kernel[0], count)]
-
-
-class _Weights:
-    """The rows of weights of the tile of input maps that is computed."""
-
-    def __init__(self, body: Body, index: int):
-        self.body, self.index = body, index
-        self.region = body.weights
-        self.held: tuple | None = None
-
-    def tiles(self) -> list:
-        """Input maps (first, end), two tiles at once on chip if possible. Raises CompileError where not even one
-        group fits."""
-        setting, depth = self.body.setting, self.region.end
-        if self.body.weight_rows[self.index]:
-            return [(0, setting.memory.weight[self.index].layout.inputs)]
-        tiles = input_tiles(setting, self.index, depth)
-        if not tiles:
-            raise CompileError(setting.layers[self.index].name, "weight rows of one group of input maps", 0, depth)
-        if len(tiles) == 1:
-            return tiles
-        return input_tiles(setting, self.index, depth, 2) or tiles
-
-    def need(self, maps: tuple) -> Rows:
-        """LOADW of the tile of some input maps, of all output groups and taps, unless it is there."""
-        if self.body.weight_rows[self.index]:
-            return self.body.need_weights(self.index)
-        if self.held and self.held[0] == maps:
-            return self.held[1]
-        setting, layout = self.body.setting, self.body.setting.memory.weight[self.index].layout
-        each, width, row = layout.rows // layout.inputs, maps[1] - maps[0], setting.config.row_bytes
-        base = self.region.take(each * width)
-        runs = (each, layout.inputs * row) if width < layout.inputs else None
-        self.body.ops.append(load_rows(setting, self.index, "weights", maps[0] * row, each, width, base, runs))
-        self.held = maps, Rows(base, base + each * width, base + each * width)
-        return self.held[1]

@@ -3,14 +3,12 @@
 
 from gradcore.compiler.body import Body
 from gradcore.compiler.limits import CompileError, blaming
-from gradcore.compiler.operation import Rows
-from gradcore.compiler.products import forward, splits
+from gradcore.compiler.products import forward
 from gradcore.compiler.reduction import forward_parts
 from gradcore.compiler.rings import Region, Ring
 from gradcore.compiler.stream import Result, Source, gate_region, plain_axes
 from gradcore.compiler.strips import Axis, choose_strips
-from gradcore.compiler.tiles import output_tiles
-from gradcore.compiler.transfers import load_rows
+from gradcore.compiler.weights import ForwardWeights
 from gradcore.isa.instruction import GATE_BUFFER
 
 
@@ -47,7 +45,7 @@ def forward_strips(body: Body, index: int):
         ]
         return choose_strips(setting, index, p.conv_shape[1:], block, 1 + bool(p.pool), shares)
 
-    weights = _Weights(body, index)
+    weights = ForwardWeights(body, index)
     try:
         tiles, by_weights = weights.tiles(lambda tiles: strips(whole if len(tiles) > 1 else tiles[0]), taken)
         plan = strips(tiles[0] if by_weights else whole)
@@ -73,54 +71,3 @@ def forward_strips(body: Body, index: int):
                         body.ops += forward(setting, index, image, read, dest, rows, area=area, maps=maps, **places)
                         for one in results.values():
                             one.finish(pixels, image, maps, image + images)
-
-
-class _Weights:
-    """The rows of weights of the tile that is computed."""
-
-    def __init__(self, body: Body, index: int):
-        self.body, self.index = body, index
-        self.region = body.weights
-        self.held: tuple | None = None
-
-    def tiles(self, strips, taken) -> tuple:
-        """(tiles, whether each is taken through all images before the next). The alternative loads all tiles for each
-        strip, which reads the input once. Raises CompileError where not even one group fits."""
-        setting, index = self.body.setting, self.index
-        layout = setting.memory.weight[index].layout
-        if self.body.weight_rows[index]:
-            return [(0, layout.outputs)], True
-        tiles = output_tiles(setting, index, self.region.end)
-        if not tiles:
-            raise CompileError(setting.layers[index].name, "weight rows", layout.inner + 1, self.region.end)
-        if len(tiles) == 1:
-            return tiles, True
-        tiles = output_tiles(setting, index, self.region.end, 2) or tiles
-        again = len(tiles) * taken.layout.size
-        visits = len(strips(tiles).areas()) * -(-setting.images // setting.group_images(index))
-        return tiles, again + layout.size <= taken.layout.size + visits * layout.size
-
-    def need(self, maps: tuple) -> Rows:
-        """LOADW of the tile of some output maps unless it is there."""
-        if self.body.weight_rows[self.index]:
-            return self.body.need_weights(self.index)
-        if self.held and self.held[0] == maps:
-            return self.held[1]
-        setting, index = self.body.setting, self.index
-        p, layout, cols = setting.network.parameters[index], setting.memory.weight[index].layout, setting.config.cols
-        first, groups = maps[0] // cols, -(-(maps[1] - maps[0]) // cols)
-        count, align = groups * layout.inner, setting.config.lanes if splits(setting, index) else 1
-        base = self.region.take(count + groups * p.bias, align)
-        row = setting.config.row_bytes
-        inputs = p.weight_shape[1]
-        ops = [load_rows(setting, index, "weights", first * layout.inner * row, count // inputs, inputs, base)]
-        if p.bias:
-            ops += self._bias(first, groups, base + count)
-        self.body.ops += ops
-        self.held = maps, Rows(base, base + count, base + count + groups * p.bias)
-        return self.held[1]
-
-    def _bias(self, first: int, groups: int, base: int) -> list:
-        setting, layout = self.body.setting, self.body.setting.memory.weight[self.index].layout
-        offset = layout.bias_offset + first * setting.config.row_bytes
-        return [load_rows(setting, self.index, "bias", offset, groups, 1, base)]

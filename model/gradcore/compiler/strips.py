@@ -103,16 +103,22 @@ def fits_twice(strips: Strips, shares: list) -> bool:
 
 def _worst(strips: Strips, shares: list, ahead: bool) -> tuple | None:
     """A share that does not fit and its need, or None. `ahead`: with room for the next strip."""
-    areas = [strips.pixels(area) for area in strips.areas()]
     for share in shares:
-        need = 0
-        spans = [share.spans(area) for area in areas]
-        # The first strip of the next images comes behind the last one.
-        for (rows, columns), (then, beside) in zip(spans, spans[1:] + spans[:1]):
-            (first, end), more = rows, then[1] - then[0]
-            if share.ring and columns == beside and first <= then[0] <= end and len(spans) > 1:
-                more = max(then[1] - end, 0)
-            need = max(need, (end - first + more * ahead) * (columns[1] - columns[0]) * share.vectors + share.spare)
+        need = largest_need(strips, share, ahead)
         if need > share.depth:
             return share, need
     return None
+
+
+def largest_need(strips: Strips, share: Share, ahead: bool) -> int:
+    """What the largest of the strips takes of a share. `ahead`: with room for the next strip."""
+    areas = [strips.pixels(area) for area in strips.areas()]
+    spans = [share.spans(area) for area in areas]
+    need = 0
+    # The first strip of the next images comes behind the last one.
+    for (rows, columns), (then, beside) in zip(spans, spans[1:] + spans[:1]):
+        (first, end), more = rows, then[1] - then[0]
+        if share.ring and columns == beside and first <= then[0] <= end and len(spans) > 1:
+            more = max(then[1] - end, 0)
+        need = max(need, (end - first + more * ahead) * (columns[1] - columns[0]) * share.vectors + share.spare)
+    return need

@@ -3,37 +3,56 @@
 
 from math import gcd, lcm
 
-from gradcore.compiler.setting import Setting
-from gradcore.isa.fold import ceil_div
+from gradcore.isa.config import EngineConfig
+from gradcore.isa.fold import RowLayout, ceil_div
 
 
-def output_tiles(setting: Setting, index: int, depth: int, share: int = 1) -> list:
+def output_tiles(config: EngineConfig, layout: RowLayout, depth: int, share: int = 1) -> list:
     """Output maps (first, end) in tiles whose rows, with a row of bias for each group, take at most 1/share of
     `depth`; empty where not even the smallest fits."""
-    p, layout = setting.layers[index], setting.memory.weight[index].layout
     # The rows of weights of a tile, and those of its bias, begin at a beat.
-    step = lcm(_beats(setting, layout.inner), _beats(setting, 1) if p.bias else 1)
-    most = depth // share // (layout.inner + p.bias)
-    return _cut(layout.outputs, layout.groups, most, step, setting.config.cols)
+    step = 1 if layout.pieces else lcm(_beats(layout, layout.inner), _beats(layout, 1) if layout.bias else 1)
+    most = depth // share // (layout.inner + layout.bias)
+    return _cut(layout.outputs, layout.groups, most, step, config.cols)
 
 
-def input_tiles(setting: Setting, index: int, depth: int, share: int = 1) -> list:
+def input_tiles(config: EngineConfig, layout: RowLayout, depth: int, share: int = 1) -> list:
     """Input maps (first, end) in tiles whose rows, of all output groups and taps, take at most 1/share of `depth`;
     empty where not even the smallest fits."""
-    layout, cols = setting.memory.weight[index].layout, setting.config.cols
+    cols = config.cols
     each = layout.groups * layout.kernel[0] * layout.kernel[1]
     if layout.rows <= depth // share:
         return [(0, layout.inputs)]
-    if layout.inputs * setting.config.row_bytes % setting.config.mem_bytes:
+    if _beats(layout, layout.inputs) > 1:
         return []
-    step = _beats(setting, cols)
+    step = _beats(layout, cols)
     return _cut(layout.inputs, ceil_div(layout.inputs, cols), depth // share // (each * cols), step, cols)
 
 
-def _beats(setting: Setting, rows: int) -> int:
+def in_pieces(config: EngineConfig, layout: RowLayout, errors: bool) -> bool:
+    """Must the rows of a layer lie in pieces that begin at a beat each? That is where a tile of rows that follow each
+    other does not fit; `errors`: the layer has a BP."""
+    if _beats(layout, 1) == 1:
+        return False  # every row begins at a beat
+    weights = output_tiles(config, layout, config.wgt_depth)
+    gradients = output_tiles(config, layout, config.grad_depth) or row_fits(config, layout)
+    # BP can take COLS maps of a tap where they begin at a beat.
+    taps = _beats(layout, layout.inputs) == 1 and (layout.inputs <= config.cols or _beats(layout, config.cols) == 1)
+    errors_fit = not errors or taps or input_tiles(config, layout, config.wgt_depth)
+    return not (weights and gradients and errors_fit)
+
+
+def row_fits(config: EngineConfig, layout: RowLayout) -> bool:
+    """Can the gradients of one row of the kernel, of one output group, be taken by themselves where rows of weights
+    follow each other?"""
+    row = layout.kernel[1] * layout.inputs
+    bias = not layout.bias or layout.groups == 1 or _beats(layout, 1) == 1
+    return row + layout.bias <= config.grad_depth and _beats(layout, row) == 1 and bias
+
+
+def _beats(layout: RowLayout, rows: int) -> int:
     """How many times `rows` rows make whole beats."""
-    beat = setting.config.mem_bytes
-    return beat // gcd(beat, rows * setting.config.row_bytes)
+    return layout.beat // gcd(layout.beat, rows * layout.row_bytes)
 
 
 def _cut(maps: int, groups: int, most: int, step: int, cols: int) -> list:

@@ -3,7 +3,7 @@
 
 from gradcore.compiler.limits import CompileError
 from gradcore.compiler.memory_map import FIXED, MapTensor
-from gradcore.compiler.operation import Op, Place, Rows, make
+from gradcore.compiler.operation import Op, Part, Place, Rows, make, part_row, row_part
 from gradcore.compiler.setting import Setting
 from gradcore.isa.fold import ceil_div
 from gradcore.isa.instruction import GATE_BUFFER, Opcode
@@ -162,48 +162,81 @@ def load_weights(setting: Setting, index: int, rows: Rows) -> list:
     p, layout = setting.network.parameters[index], setting.memory.weight[index].layout
     inputs = p.weight_shape[1]
     ops = [load_rows(setting, index, "weights", 0, layout.rows // inputs, inputs, rows.base)]
-    if p.bias:
-        ops.append(load_rows(setting, index, "bias", layout.bias_offset, layout.groups, 1, rows.bias_base))
-    return ops
+    return ops + load_bias(setting, index, (0, layout.groups), rows.bias_base) * p.bias
+
+
+def load_bias(setting: Setting, index: int, groups: tuple, base: int) -> list:
+    """LOADW of the bias of output groups (first, number)."""
+    layout = setting.memory.weight[index].layout
+    return [
+        load_rows(setting, index, "bias", layout.bias_place(first), number, 1, base + first - groups[0])
+        for first, number in _bias_runs(layout, groups)
+    ]
+
+
+def _bias_runs(layout, groups: tuple) -> list:
+    """Output groups (first, number) whose rows of bias follow each other."""
+    first, number = groups
+    return [groups] if layout.unit == 1 else [(at, 1) for at in range(first, first + number)]
 
 
 def kernel_rows(setting: Setting, index: int, last_apart: bool) -> list:
-    """Rows of the kernel as (first, count) that WU and UPDATE take at once: all, or the last one by itself where
-    that can be done."""
-    config, layout, rows = setting.config, setting.memory.weight[index].layout, setting.layers[index].weight_shape[2]
+    """The weights that WU and UPDATE take at once: all, or the last row of the kernel by itself where that can be
+    done."""
+    config, layout, p = setting.config, setting.memory.weight[index].layout, setting.layers[index]
+    rows = p.weight_shape[2]
     whole_beats = layout.inner // rows * config.row_bytes % config.mem_bytes == 0
     apart = last_apart and rows > 1 and layout.groups == 1 and whole_beats
-    return [(0, rows - 1), (rows - 1, 1)] if apart else [(0, rows)]
+    return [row_part(p, taps) for taps in ([(0, rows - 1), (rows - 1, 1)] if apart else [(0, rows)])]
 
 
-def update(setting: Setting, index: int, grads: Rows, held: Rows | None, taps: tuple) -> list:
+def update(setting: Setting, index: int, grads: Rows, held: Rows | None, part: Part) -> list:
     """UPDATE of the weights of some rows of the kernel, with the first one of the bias; `held`: their rows in the
     weight buffer, from where they are read."""
     p, layout = setting.layers[index], setting.memory.weight[index].layout
     inputs = setting.network.parameters[index].weight_shape[1]
-    first, inner = (n * layout.inner // p.weight_shape[2] for n in taps)
+    first = part_row(p, part)
     source = held and dict(wgt_base=held.base + first, wgt_inner=inputs)
-    ops = [update_rows(setting, index, (0, layout.groups), (first, inner), grads.base + first, source)]
+    ops = update_part(setting, index, (0, layout.groups), part, grads.base + first, source)
     if p.bias and not first:
         source = held and dict(wgt_base=held.bias_base, wgt_inner=1)
-        ops.append(update_bias(setting, index, (0, layout.groups), grads.bias_base, source))
+        ops += update_bias(setting, index, (0, layout.groups), grads.bias_base, source)
     return ops
 
 
-def update_rows(setting: Setting, index: int, groups: tuple, rows: tuple, base: int, source=None) -> Op:
-    """UPDATE of the rows (first, number) of output groups (first, number). Their gradients begin at row `base`."""
-    p, layout = setting.layers[index], setting.memory.weight[index].layout
-    offset = (groups[0] * layout.inner + rows[0]) * setting.config.row_bytes
-    place = dict(outer=groups[1], inner=rows[1], base=base, key=rows[0], map0=groups[0] * setting.config.cols)
-    return _update(setting, index, "weights", offset, p.weight_update, place, source)
+def update_part(setting: Setting, index: int, groups: tuple, part: Part, base: int, source=None) -> list:
+    """UPDATE of a part of the weights of output groups (first, number), one for each run of rows that follow each
+    other. Their gradients begin at row `base`. Raises CompileError where one does not begin at a beat."""
+    p, layout, config = setting.layers[index], setting.memory.weight[index].layout, setting.config
+    inputs, runs = p.weight_shape[1], []
+    for ky, kx in part.places():
+        tap = ky * p.weight_shape[3] + kx
+        for row, channel, number in layout.runs(tap, part.channels):
+            key = tap * inputs + channel
+            if runs and runs[-1][0] + runs[-1][2] == row and runs[-1][1] + runs[-1][2] == key:
+                runs[-1] = (*runs[-1][:2], runs[-1][2] + number)
+            else:
+                runs.append((row, key, number))
+    # All rows of several groups may follow each other, too.
+    together = groups[1] if runs[0][2] == layout.outer else 1
+    ops = []
+    for group in range(groups[0], sum(groups), together):
+        for row, key, number in runs:
+            place = dict(outer=together, inner=number, base=base, key=key, map0=group * config.cols)
+            offset = (group * layout.outer + row) * config.row_bytes
+            ops.append(_update(setting, index, "weights", offset, p.weight_update, place, source))
+            base += together * number
+    return ops
 
 
-def update_bias(setting: Setting, index: int, groups: tuple, base: int, source=None) -> Op:
+def update_bias(setting: Setting, index: int, groups: tuple, base: int, source=None) -> list:
     """UPDATE of the bias of output groups (first, number)."""
-    p, layout = setting.layers[index], setting.memory.weight[index].layout
-    offset = layout.bias_offset + groups[0] * setting.config.row_bytes
-    place = dict(outer=groups[1], inner=1, base=base, key=layout.inner, map0=groups[0] * setting.config.cols)
-    return _update(setting, index, "bias", offset, p.bias_update, place, source)
+    p, layout, cols = setting.layers[index], setting.memory.weight[index].layout, setting.config.cols
+    ops = []
+    for first, number in _bias_runs(layout, groups):
+        place = dict(outer=number, inner=1, base=base + first - groups[0], key=layout.inner, map0=first * cols)
+        ops.append(_update(setting, index, "bias", layout.bias_place(first), p.bias_update, place, source))
+    return ops
 
 
 def _update(setting: Setting, index: int, what: str, offset: int, numbers, place: dict, source) -> Op:

@@ -105,6 +105,15 @@ class MapLayout:
         return self.grid**2 * self.word_bytes
 
     @property
+    def scattered(self) -> bool:
+        """Has every share of a block beats of its own, with room that nobody uses?"""
+        return False
+
+    def channel_place(self, channel: int) -> int:
+        """Vectors from the first of a block to that of a channel."""
+        return channel
+
+    @property
     def group_images(self) -> int:
         return block_images(self.grid, self.fold)
 
@@ -169,17 +178,31 @@ class MapLayout:
 
 @dataclass(frozen=True)
 class GateLayout(MapLayout):
-    """Gates in DRAM: a bit in the place of a word."""
+    """Gates in DRAM: a bit in the place of a word. `share`: so many maps of a block begin at a beat, also where they do
+    not fill it; 0: maps follow each other."""
+
+    share: int = 0
 
     @property
     def vector_bytes(self) -> int:
         return self.grid**2 // 8
 
+    @property
+    def scattered(self) -> bool:
+        return 0 < self.share < self.unit
+
+    @property
+    def pitch(self) -> int:
+        return ceil_div(self.channels, self.share) * self.unit if self.scattered else round_up(self.channels, self.unit)
+
+    def channel_place(self, channel: int) -> int:
+        return channel // self.share * self.unit + channel % self.share if self.scattered else channel
+
 
 @dataclass(frozen=True)
 class RowLayout:
     """Weights (or momentum) and bias of a layer in DRAM: output group of COLS, ky, kx, input map, output map in the
-    group; bias at a beat."""
+    group; bias at a beat. `pieces`: each COLS input maps of a tap begin at a beat, so does each row of bias."""
 
     cols: int
     outputs: int
@@ -188,6 +211,7 @@ class RowLayout:
     bias: bool
     word_bytes: int = 2
     beat: int = 64
+    pieces: bool = False
 
     @property
     def groups(self) -> int:
@@ -203,13 +227,48 @@ class RowLayout:
         return self.groups * self.inner
 
     @property
+    def row_bytes(self) -> int:
+        return self.cols * self.word_bytes
+
+    @property
+    def unit(self) -> int:
+        """What begins at a beat begins at a multiple of so many rows."""
+        return max(1, self.beat // self.row_bytes) if self.pieces else 1
+
+    @property
+    def pitch(self) -> int:
+        """From a tap to the next, in rows as they lie in DRAM."""
+        if self.unit > self.cols:
+            return ceil_div(self.inputs, self.cols) * self.unit
+        return round_up(self.inputs, self.unit)
+
+    @property
+    def dense(self) -> bool:
+        """Do all rows of weights follow each other?"""
+        return self.pitch == self.inputs
+
+    @property
+    def outer(self) -> int:
+        """From an output group to the next, in rows as they lie in DRAM."""
+        return self.kernel[0] * self.kernel[1] * self.pitch
+
+    def runs(self, tap: int, channels: tuple[int, int]) -> list[tuple[int, int, int]]:
+        """Where the rows of a tap and of input maps (first, end) lie together: (row as it lies in DRAM, first input
+        map, number). `first` is a multiple of COLS."""
+        first, end = channels
+        start, cols = tap * self.pitch, self.cols
+        if self.unit <= cols:
+            return [(start + first, first, end - first)]
+        return [(start + c // cols * self.unit, c, min(cols, end - c)) for c in range(first, end, cols)]
+
+    @property
     def bias_offset(self) -> int:
         """First byte of the bias."""
-        return round_up(self.rows * self.cols * self.word_bytes, self.beat)
+        return round_up(self.groups * self.outer * self.row_bytes, self.beat)
 
     @property
     def size(self) -> int:
-        return self.bias_offset + self.bias * round_up(self.groups * self.cols * self.word_bytes, self.beat)
+        return self.bias_offset + self.bias * round_up(self.groups * self.unit * self.row_bytes, self.beat)
 
     def row_order(self, weights: ArrayLike) -> np.ndarray:
         """Integers (O, C, KY, KX) as rows (rows, COLS); what is not a weight is zero."""
@@ -223,23 +282,32 @@ class RowLayout:
         shaped = np.asarray(rows).reshape(self.groups, *self.kernel, self.inputs, self.cols).transpose(0, 4, 3, 1, 2)
         return shaped.reshape(self.groups * self.cols, self.inputs, *self.kernel)[: self.outputs].copy()
 
+    def _places(self) -> np.ndarray:
+        """Where each row lies in DRAM, as (rows,)."""
+        one = np.concatenate([row + np.arange(n) for row, _, n in self.runs(0, (0, self.inputs))])
+        taps = np.arange(self.groups * self.kernel[0] * self.kernel[1]) * self.pitch
+        return (taps[:, None] + one).reshape(-1)
+
     def pack(self, weights: ArrayLike, bias: ArrayLike | None = None) -> np.ndarray:
         """Weights (O, C, KY, KX) and bias (O,) as bytes."""
-        data = np.zeros(self.size, np.uint8)
-        rows = to_bytes(self.row_order(weights), self.word_bytes)
-        data[: rows.size] = rows
+        rows = np.zeros((self.size // self.row_bytes, self.cols), np.int64)
+        rows[self._places()] = self.row_order(weights)
         if self.bias:
             assert bias is not None
-            row = to_bytes(bias, self.word_bytes)
-            data[self.bias_offset : self.bias_offset + row.size] = row
-        return data
+            own = np.zeros(self.groups * self.cols, np.int64)
+            own[: self.outputs] = bias
+            rows[self._bias_places()] = own.reshape(self.groups, self.cols)
+        return to_bytes(rows, self.word_bytes)
+
+    def _bias_places(self) -> np.ndarray:
+        return self.bias_offset // self.row_bytes + np.arange(self.groups) * self.unit
+
+    def bias_place(self, group: int) -> int:
+        """First byte of the bias of an output group."""
+        return self.bias_offset + group * self.unit * self.row_bytes
 
     def unpack(self, data: ArrayLike) -> tuple[np.ndarray, np.ndarray | None]:
         """(weights, bias or None) from the bytes."""
-        data = np.asarray(data)
-        rows = from_bytes(data[: self.rows * self.cols * self.word_bytes], self.word_bytes)
-        weights = self.from_rows(rows)
-        if not self.bias:
-            return weights, None
-        bias = data[self.bias_offset : self.bias_offset + self.outputs * self.word_bytes]
-        return weights, from_bytes(bias, self.word_bytes)
+        rows = from_bytes(np.asarray(data), self.word_bytes).reshape(-1, self.cols)
+        weights = self.from_rows(rows[self._places()])
+        return weights, rows[self._bias_places()].reshape(-1)[: self.outputs] if self.bias else None

@@ -23,8 +23,9 @@ def operand(instr: Instruction, name: str) -> Map:
         instr[key] for key in (f"{name}_stride_y", f"{name}_stride_x", "fold", f"{name}_fold")
     )
     # The base is the place of the first block of the window, of which pooling leaves half.
-    by0, bx0 = (instr[at] >> (name == "dst" and instr["pool"]) for at in ("by0", "bx0"))
-    origin = instr[f"{name}_base"] - (by0 << fold >> storage) * stride_y - (bx0 << fold >> storage) * stride_x
+    half = name == "dst" and instr["pool"]
+    by0, bx0 = (instr[at] << fold >> storage >> half for at in ("by0", "bx0"))
+    origin = instr[f"{name}_base"] - by0 * stride_y - bx0 * stride_x
     return Map(
         origin,
         stride_y,

@@ -71,6 +71,46 @@ def random_network(rng, data_width: int, most_images: int = 40, largest: int = 2
             continue
 
 
+def large_network(rng, data_width: int, most_work: int = 3000, size=None, maps=None, images=None) -> Network:
+    """A network of one to four weighted layers of all sizes, up to maps of 40x40, 70 channels and minibatches of 40,
+    but not all at once: of at most `most_work` blocks of 4x4 pixels, taps and 4x4 pairs of maps. `size` (rows, columns)
+    and `maps` of its input and `images` are drawn unless they are given."""
+    while True:
+        minibatch = images or 1 + _up_to(rng, 39)
+        shape = (maps or 1 + _up_to(rng, 69), *(size or (1 + _up_to(rng, 39), 1 + _up_to(rng, 39))))
+        layers, (inputs, *pixels), work = [], shape, 0
+        for _ in range(int(rng.integers(0, 4))):
+            most = 11 if rng.random() < 0.1 else 5
+            kernel = tuple(int(rng.integers(1, min(most, n + 2) + 1)) for n in pixels)
+            pad = tuple(int(rng.integers(0, k)) for k in kernel)
+            after = [n + 2 * p - k + 1 for n, p, k in zip(pixels, pad, kernel)]
+            if min(after) < 1:
+                continue
+            pool = 2 if min(after) > 1 and rng.random() < 0.4 else None
+            outputs = 1 + _up_to(rng, 69)
+            layers.append(Conv(outputs, kernel, pad, bool(rng.random() < 0.7), bool(rng.random() < 0.7), pool))
+            blocks = -(-after[0] // 4) * -(-after[1] // 4)
+            work += kernel[0] * kernel[1] * -(-inputs // 4) * -(-outputs // 4) * blocks
+            inputs, pixels = outputs, [n // 2 for n in after] if pool else after
+        classes = 2 + _up_to(rng, 38)
+        layers.append(Dense(classes, bool(rng.random() < 0.5)))
+        work += pixels[0] * pixels[1] * -(-inputs // 4) * -(-classes // 4)
+        if work * minibatch > most_work:
+            continue
+        modes = {kind: str(rng.choice(list(MODES))) for kind in ("act", "delta", "param")}
+        losses, optimisers = ["euclidean", "square_hinge"], ["sgd", "momentum"]
+        loss, optimiser, rate = str(rng.choice(losses)), str(rng.choice(optimisers)), float(rng.choice([0.5, 0.05]))
+        try:
+            return Network("large", shape, tuple(layers), loss, optimiser, rate, 0.9, minibatch, data_width, modes)
+        except NetworkError:
+            continue
+
+
+def _up_to(rng, most: int) -> int:
+    """0..most: often the most, small numbers more often than large ones."""
+    return most if rng.random() < 0.15 else int(most * rng.random() ** 3)
+
+
 def splitting_network(rng, config: EngineConfig) -> Network:
     """A network of few images whose small maps have a multiple of LANES channels: groups of lanes share them."""
     while True:
@@ -182,31 +222,33 @@ def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> in
         want = last["error"][p.index + 1] if p.pool else last["delta"][p.index]
         if stored(compiled, delta):
             same_map(f"{p.name} delta", device, delta, want)
-        layout = memory.weight[p.index].layout
-        tag = p.index * 4 + 2
-        parts = [
-            rows
-            for (found, _, key), rows in sorted(watch.rows.items(), key=lambda item: item[0])
-            if found == tag and key < layout.inner
-        ]
-        rows = np.concatenate(parts) if parts else None
-        if rows is not None and len(rows) == layout.rows:
-            gradients += last["grad"][p.index].size
-            same(f"{p.name} gradient", layout.from_rows(rows), last["grad"][p.index])
-        found = sorted(
-            ((at, rows) for (found, at, key), rows in watch.rows.items() if (found, key) == (tag, layout.inner)),
-            key=lambda one: one[0],
-        )
-        rows = np.concatenate([rows for _, rows in found]) if found else None
-        if rows is not None and len(rows) == layout.groups:
-            gradients += layout.outputs
-            same(f"{p.name} bias gradient", rows.reshape(-1)[: layout.outputs], last["grad_bias"][p.index])
+        gradients += _compare_gradients(watch.rows, memory.weight[p.index].layout, p, last)
     for p, own, ref in zip(trainer.network.parameters, device.weights(), trainer.weights()):
         for key in own:
             same(f"{p.name} {key}", own[key], ref[key])
     for tensor, data in compiled.pack_state(trainer.weights()):
         same(tensor.name, device.tensor(tensor), data)
     return gradients
+
+
+def _compare_gradients(found: dict, layout, p, last: dict) -> int:
+    """The gradients of a layer that have been found; returns their number."""
+    count, wanted = 0, layout.row_order(last["grad"][p.index])
+    maps = np.arange(layout.groups * layout.cols).reshape(layout.groups, layout.cols) < layout.outputs
+    valid = maps.repeat(layout.inner, axis=0)
+    bias = np.zeros(maps.size, np.int64)
+    bias[: layout.outputs] = last["grad_bias"][p.index]
+    for (tag, map0, key), rows in found.items():
+        if tag != p.index * 4 + 2:
+            continue
+        group, what = map0 // layout.cols, (wanted, valid)
+        at = group * layout.inner + key
+        if key == layout.inner:
+            at, what = group, (bias.reshape(maps.shape), maps)
+        want, mask = (part[at : at + len(rows)] for part in what)
+        same(f"{p.name} gradients of map {map0}.., row {key}..", rows[mask], want[mask])
+        count += int(mask.sum())
+    return count
 
 
 def train_on_machine(

@@ -144,7 +144,7 @@ def test_a_small_buffer_costs_cycles(depth, limit):
 
 
 def test_refusals_name_what_is_too_large():
-    small = EngineConfig(grid=4, cols=4, mem_bytes=16, act_depth=64)
+    small = EngineConfig(grid=8, cols=32, mem_bytes=16, act_depth=64)
     with pytest.raises(CompileError, match=r"layer '\w+': vectors .* is \d+, limit 64") as caught:
         compile_network(WIDE, small)
     assert caught.value.limit == 64 and caught.value.need > 64 and caught.value.layer

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from gradcore.isa.fold import MapLayout, RowLayout, block_images, image_place, lane_images, to_bytes
+from gradcore.isa.fold import MapLayout, RowLayout, block_images, from_bytes, image_place, lane_images, to_bytes
 
 
 @pytest.mark.parametrize("grid", [4, 8])
@@ -70,3 +70,31 @@ def test_row_packing(bias):
     # Output map 9 is word 1 of group 1; ky 1, kx 3, input map 2.
     row = 30 + (1 * 5 + 3) * 3 + 2
     assert data[(row * 8 + 1) * 2 :][:2].tolist() == to_bytes(weights[9, 2, 1, 3], 2).tolist()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_rows_in_pieces_begin_at_a_beat(seed):
+    """Each COLS input maps of a tap and each row of bias; nothing else is there."""
+    rng = np.random.default_rng(seed)
+    cols, beat = int(rng.choice([4, 8, 16])), int(rng.choice([8, 16, 32, 64]))
+    outputs, inputs, ky, kx = (int(rng.integers(1, most)) for most in (40, 40, 4, 4))
+    layout = RowLayout(cols, outputs, inputs, (ky, kx), True, int(rng.choice([1, 2])), beat, pieces=True)
+    weights, bias = rng.integers(1, 99, (outputs, inputs, ky, kx)), rng.integers(1, 99, outputs)
+    data = layout.pack(weights, bias)
+    got, got_bias = layout.unpack(data)
+    assert (got == weights).all() and (got_bias == bias).all()
+    assert np.count_nonzero(data) == weights.size + bias.size and len(data) == layout.size
+    rows, found = layout.row_order(weights), 0
+    words = from_bytes(data, layout.word_bytes).reshape(-1, cols)
+    for group in range(layout.groups):
+        assert layout.bias_place(group) % beat == 0
+        for tap in range(ky * kx):
+            for first in range(0, inputs, cols):
+                end = min(first + cols, inputs)
+                ((row, channel, number),) = layout.runs(tap, (first, end))
+                at = group * layout.outer + row
+                assert at * layout.row_bytes % beat == 0 and (channel, number) == (first, end - first)
+                want = rows[group * layout.inner + tap * inputs + first :][:number]
+                assert (words[at : at + number] == want).all()
+                found += number
+    assert found == layout.rows

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The weights of a layer in parts, so that what each takes fits the buffers."""
+
+from dataclasses import dataclass, replace
+
+from gradcore.compiler.limits import CompileError
+from gradcore.compiler.operation import Part
+from gradcore.compiler.setting import Setting
+from gradcore.isa.fold import ceil_div
+
+
+@dataclass(frozen=True)
+class Need:
+    """What something takes of a buffer with `depth` vectors or rows; `twice`: two places are wanted."""
+
+    name: str
+    size: int
+    depth: int
+    twice: bool = False
+
+    def excess(self, wish: bool) -> float:
+        return self.size * (2 if self.twice and wish else 1) / self.depth
+
+
+def fit(setting: Setting, index: int, needs: list):
+    """Raises CompileError where the worst of the needs of a layer does not fit."""
+    worst = max(needs, key=lambda need: need.excess(False))
+    if worst.size > worst.depth:
+        # Coarser folds of the layer and of those beside it make smaller blocks.
+        stages = tuple(range(max(2 * index - 1, 0), 2 * index + 3))
+        # All layers in strips leave more of the gate buffer.
+        strips = range(len(setting.layers)) if setting.memory.gate_vectors else ()
+        raise CompileError(setting.layers[index].name, worst.name, worst.size, worst.depth, stages, strips, {index})
+
+
+def cut(setting: Setting, index: int, whole: Part, needs, only_rows: bool = False) -> list:
+    """Parts of `whole` of a layer, so that needs(part) fit, twice where that is wanted and can be had. Cuts rows of the
+    kernel first, then, unless `only_rows`, columns, then channels by multiples of COLS, each as far as it helps. Raises
+    CompileError."""
+    step = setting.config.cols
+    (ky, n_ky), (kx, n_kx), (c, end) = whole.rows, whole.columns, whole.channels
+    each = dict(rows=n_ky, columns=n_kx, channels=ceil_div(end - c, step))
+
+    def part(y: int, x: int, first: int, each: dict) -> Part:
+        rows, columns = min(each["rows"], ky + n_ky - y), min(each["columns"], kx + n_kx - x)
+        return Part((y, rows), (x, columns), (first, min(first + each["channels"] * step, end)), False, False)
+
+    def excess(each: dict) -> float:
+        return max(need.excess(True) for need in needs(part(ky, kx, c, each)))
+
+    while (now := excess(each)) > 1:
+        axes = [axis for axis in each if each[axis] > 1 and (axis == "rows" or not only_rows)]
+        axis = next((axis for axis in axes if excess(each | {axis: 1}) < now), None)
+        if not axis:
+            break
+        each[axis] = ceil_div(each[axis], 2)
+    fit(setting, index, needs(part(ky, kx, c, each)))
+    parts = [
+        part(y, x, first, each)
+        for y in range(ky, ky + n_ky, each["rows"])
+        for x in range(kx, kx + n_kx, each["columns"])
+        for first in range(c, end, each["channels"] * step)
+    ]
+    parts[0], parts[-1] = replace(parts[0], first=True), replace(parts[-1], last=True)
+    return parts

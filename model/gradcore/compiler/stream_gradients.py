@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""WU and UPDATE of a layer in strips, tile by tile: a tile has the gradients that are on chip together. Where its
+operands do not fit, they are taken in parts."""
+
+from functools import partial
+
+from gradcore.compiler.body import Body
+from gradcore.compiler.folds import delta_shape
+from gradcore.compiler.operation import Part, Rows, row_part
+from gradcore.compiler.parts import Need, cut, fit
+from gradcore.compiler.products import gradients
+from gradcore.compiler.rings import Ring
+from gradcore.compiler.stream import Source, local_gradient
+from gradcore.compiler.strips import Axis, Strips, choose_strips
+from gradcore.compiler.tiles import output_tiles, row_fits
+from gradcore.compiler.transfers import update_bias, update_part
+from gradcore.isa.fold import ceil_div
+
+
+def gradient_strips(body: Body, index: int, alone: bool) -> list:
+    """WU and UPDATE of layer `index`: functions that emit one tile each, step(fresh); `fresh`: others have used the
+    operand buffers. `alone`: there need not be room for the gradients of two tiles."""
+    run = _Gradients(body, index)
+    tiles, parts = run.tiles(alone)
+    steps = [partial(run.step, maps, held) for held in parts for maps in tiles]
+    rows = "all weights" if len(parts) == 1 else f"{len(parts)} parts of the weights"
+    body.note(index, "WU", f"{len(tiles)} tiles of output maps, {rows}")
+    return steps
+
+
+class _Gradients:
+    """WU of one layer. starts: images with which the strips begin. plans: strips and image groups in one LOAD by what
+    they are of."""
+
+    def __init__(self, body: Body, index: int):
+        setting = body.setting
+        self.body, self.index, self.setting, self.p = body, index, setting, setting.layers[index]
+        self.delta, act = local_gradient(body, index), setting.memory.act[index]
+        self.act = Source(body, index, act, Ring(0, setting.config.act_depth), [], (2 * index,))
+        self.shape, self.block = delta_shape(self.p)[1:], 1 << setting.folds(index).fp
+        self.images = setting.group_images(index)
+        self.largest = max(self.images, self.delta.images, self.act.images)
+        self.starts = [*range(0, setting.images, self.largest)]
+        self.plans: dict = {}
+
+    def tiles(self, alone: bool) -> tuple:
+        """(tiles of output maps, parts of their weights) whose gradients fit twice, or once; of all weights if
+        possible, and such that the operands of a block fit. `alone`: once is enough."""
+        layout, config = self.setting.memory.weight[self.index].layout, self.setting.config
+        whole = row_part(self.p, (0, self.p.weight_shape[2]))
+        found = [
+            output_tiles(config, layout, config.grad_depth, share)
+            for share in ((1, 2) if alone else (2, 1)) + (4, 8, 16, 32, 64)
+        ]
+        found = [tiles for tiles in found if tiles]
+        if found:
+            fitting = (tiles for tiles in found if self._fits(whole, tiles[0]))
+            return next(fitting, found[0]), [whole]
+
+        def rows(part: Part) -> list:
+            name = "gradient rows of a tap of one column group"
+            return [Need(name, part.count + self.p.bias, config.grad_depth, True)]
+
+        parts = cut(self.setting, self.index, whole, rows, not layout.pieces and row_fits(config, layout))
+        return self._groups((0, self.p.weight_shape[0])), parts
+
+    def step(self, maps: tuple, held: Part, fresh: bool):
+        """WU and UPDATE of one tile of output maps for the part `held` of the weights."""
+        body, setting, index = self.body, self.setting, self.index
+        if fresh:
+            self.delta.ring.forget()
+            self.act.ring.forget()
+        groups = maps[0] // setting.config.cols, ceil_div(maps[1] - maps[0], setting.config.cols)
+        count, bias = groups[1] * held.count, groups[1] * (self.p.bias and held.starts)
+        base = body.gradients.take(count + bias)
+        grads = Rows(base, base + count, base + count + bias)
+        self._tile(maps, held, grads)
+        body.ops += update_part(setting, index, groups, held, grads.base)
+        if bias:
+            body.ops += update_bias(setting, index, groups, grads.bias_base)
+
+    def _tile(self, maps: tuple, held: Part, grads: Rows):
+        """COMPUTE of one tile of output maps for the part `held` of the weights, whose gradients are at `grads`."""
+        cols = self.setting.config.cols
+        parts = [held] if self._fits(held, maps) else cut(self.setting, self.index, held, self._act)
+        for own in [maps] if self._fits(None, maps) else self._groups(maps):
+            fit(self.setting, self.index, self.delta.needs(self.shape, self.block, own))
+            at = (own[0] - maps[0]) // cols
+            bias = grads.bias_base + at
+            rows = Rows(grads.base + at * held.count, bias, bias + ceil_div(own[1] - own[0], cols))
+            for part in parts:
+                self._walk(own, part, held, rows)
+
+    def _walk(self, maps: tuple, part: Part, held: Part, grads: Rows):
+        """All strips of all images for a part of the weights of some output maps."""
+        setting, index, first = self.setting, self.index, True
+        plan = self._plan(maps, part)
+        for start in self.starts:
+            for area in plan.areas():
+                pixels = plan.pixels(area)
+                for image in range(start, min(start + self.largest, setting.images), self.images):
+                    # The delta can take most of its buffer and waits until that is free: it is loaded last.
+                    columns = self.act.place(pixels, image, part.channels)
+                    place = self.delta.place(pixels, image, maps), columns, grads, first, part
+                    self.body.ops += gradients(setting, index, image, *place, area=area, maps=maps, held=held)
+                    first = False
+        self.starts.reverse()  # the next walk begins with the images that are there
+
+    def _plan(self, maps: tuple, part: Part) -> Strips:
+        """The strips of a walk; the activations are set up for them."""
+        self.act.axes = self._reach(part)
+        key = self.delta.channels(maps)[1] - maps[0], part
+
+        def strips() -> Strips:
+            shares = [*self.delta.shares(maps), *self.act.shares(part.channels)]
+            return choose_strips(self.setting, self.index, self.shape, self.block, 1, shares)
+
+        if key not in self.plans:
+            self.act.batch = 1
+            self.act.widen(strips, part.channels, self.largest)
+            self.plans[key] = strips(), self.act.batch
+        plan, self.act.batch = self.plans[key]
+        return plan
+
+    def _groups(self, maps: tuple) -> list:
+        cols = self.setting.config.cols
+        return [(at, min(at + cols, maps[1])) for at in range(maps[0], maps[1], cols)]
+
+    def _reach(self, part: Part) -> list:
+        """What the taps of a part need of the input."""
+        taps = zip(self.p.in_shape[1:], self.p.pad, (part.rows, part.columns))
+        return [Axis(size, self.block, k - pad, k + n - 1 - pad) for size, pad, (k, n) in taps]
+
+    def _act(self, part: Part) -> list:
+        self.act.axes, self.act.batch = self._reach(part), 1
+        return self.act.needs(self.shape, self.block, part.channels)
+
+    def _fits(self, part: Part | None, maps: tuple) -> bool:
+        """Is there room for one block's operands: of a part of the weights, if given, and of some output maps?"""
+        needs = self.delta.needs(self.shape, self.block, maps) + (self._act(part) if part else [])
+        return all(need.excess(False) <= 1 for need in needs)
