@@ -26,17 +26,17 @@ def backward_strips(body: Body, index: int):
     between = bool(errors and body.weight_rows[index]) and index in body.setting.choices.between
     if between:
         body.need_weights(index)
-    if not between:
+    else:
         for step in errors:
             step(False)
-    steps = _gradients(body, index, between)
-    gaps, done = max(len(steps) - 1, 1), 0 if between else len(errors)
+        errors = []
+    steps, done = _gradients(body, index, between), 0
     for k, step in enumerate(steps, 1):
         step(between)
-        until = min(ceil_div(k * len(errors), gaps), len(errors))
+        until = min(ceil_div(k * len(errors), max(len(steps) - 1, 1)), len(errors))
         for other in range(done, until):
             errors[other](other == done)
-        done = max(done, until)
+        done = until
 
 
 def _delta(body: Body, index: int, low=(0, 0), high=(0, 0)) -> Source:
@@ -129,7 +129,6 @@ def _gradients(body: Body, index: int, alone: bool) -> list:
         tiles, kernel_rows = _by_rows(setting, index, act)
     images = setting.group_images(index)
     largest = max(images, delta.images, act.images)
-
     starts = [*range(0, setting.images, largest)]
 
     def step(taps: tuple, axis: Axis, batch: int, plan, maps: tuple, fresh: bool):
