@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks larger than the buffers on the compiled RTL, in every bit as the reference trainer: strips that begin in the
-middle of a map, tiles that begin with another than the first output map."""
+middle of a map, tiles that begin with another than the first output map, up-sampled image groups one at a time, gates
+in DRAM."""
 
 import numpy as np
 import pytest
@@ -29,10 +30,21 @@ TILES = Network(
     optimiser="momentum",
     minibatch=12,
 )
+SINGLE = Network(
+    "single", (2, 8, 8), (Conv(4, (3, 3), (1, 1)), Conv(8, (3, 3), (1, 1), pool=2), Dense(3)), minibatch=13
+)
+GATES = Network(
+    "gates",
+    (2, 8, 8),
+    (Conv(4, (3, 3), (1, 1)), Conv(5, (3, 3), (1, 1), pool=2), Conv(3, (3, 3), (1, 1)), Dense(3)),
+    minibatch=30,
+)
 # Fields of which the program must have several values.
 USED = {
     "strips": (STRIPS, [(Opcode.LOAD, "rot_y"), (Opcode.STORE, "rot_y")]),
     "tiles": (TILES, [(Opcode.LOAD, "rot_x"), (Opcode.COMPUTE, "map0"), (Opcode.UPDATE, "map0")]),
+    "single": (SINGLE, [(Opcode.LOAD, "stride_qy"), (Opcode.LOAD, "stride_qx")]),
+    "gates": (GATES, [(Opcode.LOAD, "packed"), (Opcode.STORE, "packed")]),
 }
 
 

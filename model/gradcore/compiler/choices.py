@@ -10,6 +10,7 @@ class Choices:
     """One way to compute a network.
 
     unfolded: WU takes the first layer's taps as input maps.
+    finer: folds by array steps instead of passes: mostly finer ones, whose tiles are larger.
     floors: (stage, fold) pairs, the finest fold allowed; stage 2*l is layer l's sums, 2*l+1 its output.
     strips: layers that are computed in strips of block rows, from DRAM to DRAM.
     spilled: layers whose gates go to DRAM from FP to BP.
@@ -23,6 +24,7 @@ class Choices:
     """
 
     unfolded: bool = False
+    finer: bool = False
     floors: tuple = ()
     strips: frozenset = frozenset()
     spilled: frozenset = frozenset()

@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass
 
+from gradcore.compiler.windows import forward_runs
 from gradcore.isa.fold import block_size, ceil_div, passes, tap_windows
 
 
@@ -19,10 +20,11 @@ class LayerFolds:
     delta_dram: int
 
 
-def choose_folds(layers, grid: int, images: int, floors=None) -> list:
+def choose_folds(layers, grid: int, images: int, floors=None, finer: bool = False) -> list:
     """`LayerFolds` per layer: sums get the fold with the fewest passes, a pooled map the one in which the next layer's
     backward pass is shortest (ties: the coarser); never coarser than the map before it, at least 1 in front of a
-    pooling and at least `floors[stage]`. Stage 2*l is layer l's sums, 2*l+1 its output."""
+    pooling and at least `floors[stage]`. Stage 2*l is layer l's sums, 2*l+1 its output. `finer`: sums get the fold with
+    the fewest steps (ties: the finer), because blocks of fewer pixels leave out more taps."""
     top, floors = grid.bit_length() - 1, floors or {}
     least = [
         max(floors.get(stage, 0), 1 if stage % 2 == 0 and layers[stage // 2].pool else 0)
@@ -34,13 +36,14 @@ def choose_folds(layers, grid: int, images: int, floors=None) -> list:
     for index, p in enumerate(layers):
         for stage in (2 * index, 2 * index + 1):
             if stage % 2 == 0:
-                costs = [passes(grid, fold, images, *p.conv_shape[1:]) for fold in range(top + 1)]
+                cost = forward_steps if finer else forward_passes
+                costs = [cost(p, grid, fold, images) for fold in range(top + 1)]
             elif p.pool:
                 costs = [backward_steps(layers[index + 1], grid, fold, images) for fold in range(top + 1)]
             else:
                 folds.append(limit)
                 continue
-            best = min(range(top + 1), key=lambda fold: (costs[fold], -fold))
+            best = min(range(top + 1), key=lambda fold: (costs[fold], fold if finer else -fold))
             limit = min(limit, max(best, least[stage]))
             folds.append(limit)
     result = []
@@ -52,6 +55,19 @@ def choose_folds(layers, grid: int, images: int, floors=None) -> list:
         delta = min(delta_dram + 1, top) if p.pool else fp
         result.append(LayerFolds(fp, folds[2 * index - 1] if index else fp, out, delta, delta_dram))
     return result
+
+
+def forward_passes(p, grid: int, fold: int, images: int) -> int:
+    """Vectors of an output map of the whole minibatch."""
+    return passes(grid, fold, images, *p.conv_shape[1:])
+
+
+def forward_steps(p, grid: int, fold: int, images: int) -> int:
+    """Array steps per input map and column group that the forward pass of a layer takes in a fold."""
+    steps = ceil_div(images, (grid >> fold) ** 2)
+    for axes in zip(p.conv_shape[1:], p.in_shape[1:], p.weight_shape[2:], p.pad):
+        steps *= sum(blocks * taps for _, blocks, _, taps in forward_runs(fold, *axes, bool(p.pool)))
+    return steps
 
 
 def backward_steps(p, grid: int, fold: int, images: int) -> int:

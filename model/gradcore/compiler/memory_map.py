@@ -148,7 +148,7 @@ def _delta_tile(layout: MapLayout, folds: LayerFolds, shape: tuple, top: int) ->
 def memory_map(network, layers, config: EngineConfig, images: int, choices: Choices = Choices()) -> MemoryMap:
     """Folds, DRAM addresses and gate places of `network`, computed as `layers`, for minibatches of `images`. Raises
     CompileError where gates that stay on chip do not fit."""
-    folds = choose_folds(layers, config.grid, images, dict(choices.floors))
+    folds = choose_folds(layers, config.grid, images, dict(choices.floors), choices.finer)
     strips = choices.strips
     at = 0
 

@@ -52,6 +52,12 @@ def _fastest(task: tuple, choices: Choices) -> CompiledNetwork:
             if _cycles(other) >= _cycles(best):
                 break
             best = other
+    if best.setting.choices.strips:  # what is larger than the buffers can as well have larger tiles
+        with suppress(CompileError):
+            finer = _fitting(
+                task, choices.but(finer=True), _spilled, _in_strips, _coarser, most=4 * len(best.train.ops)
+            )
+            best = min(best, finer, key=_cycles)
     best = _updates_between(best)
     return _early_gradients(best) if _one_group(best) else best
 

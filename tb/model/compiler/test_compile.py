@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradcore.compiler.compile import CompileError, compile_network
-from gradcore.compiler.folds import choose_folds
+from gradcore.compiler.folds import choose_folds, forward_steps
 from gradcore.compiler.limits import REFUSED
 from gradcore.compiler.operation import compute_cycles
 from gradcore.isa import instruction as isa
@@ -194,6 +194,16 @@ def test_folds():
     assert [f.out for f in folds] == [3, 3, 3, 0, 0]
     assert [f.delta_dram for f in folds] == [3, 3, 3, 0, 0] and [f.delta for f in folds] == [3, 3, 3, 1, 0]
     assert [f.out for f in choose_folds(layers, 8, 40, {7: 2})] == [3, 3, 3, 2, 0]
+
+
+def test_finer_folds_leave_out_more_taps():
+    """27x27 pixels of 16 images: 49 blocks of 4x4 pixels for four of them, or 196 of 2x2 for all. Of 5 taps of a row
+    all reach blocks of four pixels, but 4, 5, .., 5, 3 those of two."""
+    network = Network("fine", (3, 27, 27), (Conv(8, 1), Conv(8, (5, 5), (2, 2)), Conv(4, 1), Dense(4)), minibatch=16)
+    coarse, fine = (choose_folds(network.parameters, 8, 16, finer=finer)[1] for finer in (False, True))
+    assert (coarse.fp, coarse.bp) == (2, 2) and (fine.fp, fine.bp) == (1, 1)
+    steps = [forward_steps(network.parameters[1], 8, fold, 16) for fold in (2, 1)]
+    assert steps == [4 * 35 * 35, (4 + 12 * 5 + 3) ** 2]
 
 
 def test_expected_cycles_of_a_compute():

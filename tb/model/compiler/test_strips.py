@@ -71,15 +71,15 @@ def test_a_reduction_larger_than_the_weight_buffer():
 
 
 @pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("what", ["strips", "spilled", "single", "between"])
+@pytest.mark.parametrize("what", ["strips", "spilled", "single", "between", "finer"])
 def test_random_networks_through_dram(what, seed, monkeypatch):
-    """Every layer in strips (single: of up-sampled image groups one at a time; between: BP between the tiles of WU), or
-    all gates in DRAM, whether they would fit or not."""
+    """Every layer in strips (single: of up-sampled image groups one at a time; between: BP between the tiles of WU;
+    finer: in finer folds), or all gates in DRAM, whether they would fit or not."""
     compile_one = search._compile
 
     def through_dram(task, choices, *limit):
         every = frozenset(range(len(task[0].parameters)))
-        changed = dict(spilled=every) if what == "spilled" else dict(strips=every)
+        changed = dict(spilled=every) if what == "spilled" else dict(strips=every, finer=what == "finer")
         return compile_one(task, choices.but(**changed, between=every if what == "between" else frozenset()), *limit)
 
     def one_group(source, plan):
