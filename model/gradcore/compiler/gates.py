@@ -16,12 +16,12 @@ def gate_place(setting: Setting, gates: Gates, image: int) -> Place:
 
 def spill(setting: Setting, index: int, image: int) -> list:
     """STORE of the gates of the group with `image` of layer `index`, in a list; none where they stay."""
-    return [store_piece(setting, *_moved(setting, index, image))] if setting.memory.spilled[index] else []
+    return store_piece(setting, *_moved(setting, index, image)) if setting.memory.spilled[index] else []
 
 
 def fetch(setting: Setting, index: int, image: int) -> list:
     """The LOAD that brings them back."""
-    return [load_piece(setting, *_moved(setting, index, image))] if setting.memory.spilled[index] else []
+    return load_piece(setting, *_moved(setting, index, image)) if setting.memory.spilled[index] else []
 
 
 def _moved(setting: Setting, index: int, image: int) -> tuple:

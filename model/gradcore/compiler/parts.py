@@ -30,7 +30,9 @@ def fit(setting: Setting, index: int, needs: list):
         stages = tuple(range(max(2 * index - 1, 0), 2 * index + 3))
         # All layers in strips leave more of the gate buffer.
         strips = range(len(setting.layers)) if setting.memory.gate_vectors else ()
-        raise CompileError(setting.layers[index].name, worst.name, worst.size, worst.depth, stages, strips, {index})
+        raise CompileError(
+            setting.layers[index].name, worst.name, worst.size, worst.depth, stages, strips, shares={index}
+        )
 
 
 def cut(setting: Setting, index: int, whole: Part, needs, only_rows: bool = False) -> list:
