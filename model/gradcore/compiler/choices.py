@@ -15,7 +15,6 @@ class Choices:
     strips: layers that are computed in strips of block rows, from DRAM to DRAM.
     spilled: layers whose gates go to DRAM from FP to BP.
     shares: layers with gates in DRAM where those of each COLS maps of a block begin at a beat.
-    whole: no layer may be computed in strips and no gates go to DRAM; what does not fit is refused.
     resident: every tensor stays in the operand buffers, where that is possible.
     beside: the first layer's WU runs beside the chain before it, where that is possible.
     between: layers in strips whose BP comes between the tiles of their WU, which may keep UPDATE from the gradients.
@@ -29,7 +28,6 @@ class Choices:
     strips: frozenset = frozenset()
     spilled: frozenset = frozenset()
     shares: frozenset = frozenset()
-    whole: bool = False
     resident: bool = True
     beside: bool = True
     between: frozenset = frozenset()

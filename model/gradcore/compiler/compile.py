@@ -11,11 +11,11 @@ __all__ = ["CompileError", "CompiledNetwork", "CompiledProgram", "compile_networ
 
 
 def compile_network(
-    network, config: EngineConfig = EngineConfig(), images: int | None = None, keep: bool = False, whole: bool = False
+    network, config: EngineConfig = EngineConfig(), images: int | None = None, keep: bool = False
 ) -> CompiledNetwork:
     """Compile `network` for minibatches of `images` (default: the network's). Raises CompileError, naming layer,
     quantity and limit, when it does not fit the engine. `keep`: deltas that nobody loads are stored too, for whoever
-    wants to look at them. `whole`: refuse what would be computed in strips."""
+    wants to look at them."""
     images = network.minibatch if images is None else images
     if config.data_width != network.data_width:
         raise CompileError(None, "data width of the network", network.data_width, f"{config.data_width} (the engine's)")
@@ -23,7 +23,7 @@ def compile_network(
         raise CompileError(None, "minibatch", images, f"1..{network.minibatch} (the network's)")
     check_chain(network)
     check_reductions(network, config)
-    return search(network.with_minibatch(images), config, images, keep, whole)
+    return search(network.with_minibatch(images), config, images, keep)
 
 
 def check_reductions(network, config: EngineConfig):

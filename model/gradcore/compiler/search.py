@@ -14,10 +14,9 @@ from gradcore.compiler.unfold import unfolded
 from gradcore.isa.config import EngineConfig
 
 
-def search(network, config: EngineConfig, images: int, keep: bool, whole: bool) -> CompiledNetwork:
-    """The fastest programs found for minibatches of `images`; `whole` as in `Choices`. Raises CompileError where none
-    fits."""
-    task, start = (network, config, images, keep, {}), Choices(whole=whole)
+def search(network, config: EngineConfig, images: int, keep: bool) -> CompiledNetwork:
+    """The fastest programs found for minibatches of `images`. Raises CompileError where none fits."""
+    task, start = (network, config, images, keep, {}), Choices()
     first = network.parameters[0]
     if unfolded(first, config.cols) is first:
         return _fastest(task, start)
@@ -130,7 +129,7 @@ def _compile(task: tuple, choices: Choices, most: int = INDEX_LIMIT) -> Compiled
 def _spilled(refused: _Refused, choices: Choices) -> Choices | None:
     """The gates of the layer concerned in DRAM."""
     index = refused.error.spilled
-    return None if index is None or choices.whole else choices.but(spilled=choices.spilled | {index})
+    return None if index is None else choices.but(spilled=choices.spilled | {index})
 
 
 def _coarser(refused: _Refused, choices: Choices) -> Choices | None:
@@ -147,8 +146,6 @@ def _coarser(refused: _Refused, choices: Choices) -> Choices | None:
 
 def _in_strips(refused: _Refused, choices: Choices) -> Choices | None:
     """The layers concerned in strips, with those whose gates BP reads there."""
-    if choices.whole:
-        return None
     more, layers = set(refused.error.strips), refused.layers
     for index in sorted(more):
         while index < len(layers) - 1 and layers[index].relu and not layers[index].pool:
