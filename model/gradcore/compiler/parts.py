@@ -2,6 +2,7 @@
 """The weights of a layer in parts, so that what each takes fits the buffers."""
 
 from dataclasses import dataclass, replace
+from math import inf
 
 from gradcore.compiler.limits import CompileError
 from gradcore.compiler.operation import Part
@@ -19,7 +20,9 @@ class Need:
     twice: bool = False
 
     def excess(self, wish: bool) -> float:
-        return self.size * (2 if self.twice and wish else 1) / self.depth
+        """Part of the buffer that is taken; above 1 it does not fit. `wish`: with the second place."""
+        size = self.size * (2 if self.twice and wish else 1)
+        return size / self.depth if self.depth else inf if size else 0.0
 
 
 def fit(setting: Setting, index: int, needs: list):

@@ -191,3 +191,9 @@ def test_large_networks_on_a_tiny_engine(seed):
     network = large_network(rng, config.data_width, 300)
     print(f"seed {seed}: {config} {network}")
     train_on_machine(network, config, seed)
+
+
+def test_nothing_fits_a_buffer_that_others_have_filled():
+    """What is left of the gate buffer can be nothing."""
+    assert Need("gates", 3, 0).excess(False) > 1 and Need("gates", 0, 0).excess(True) == 0
+    assert (Need("gates", 3, 4).excess(True), Need("gates", 3, 4, True).excess(True)) == (0.75, 1.5)

@@ -11,7 +11,7 @@ import pytest
 from gradcore.cli import main as cli
 from gradcore.isa.config import PRESETS, EngineConfig
 from gradcore.network.net_toml import load
-from gradcore.report import bench, bench_table
+from gradcore.report import bench, bench_table, large_layers
 
 TINY = """
 name = "tiny"
@@ -123,6 +123,7 @@ def test_differing_words_fail(net, tmp_path, monkeypatch):
         (["digits", "--backend", "machine"], "sim, sim-axi, sim-avalon"),
         (["digits", "--backend", "board"], "sim-axi"),
         (["--all", "--stall", "0.1"], "--all"),
+        (["--layer", "nothing"], "--layer: 'nothing'"),
     ],
 )
 def test_refusals(arguments, text, capsys):
@@ -171,6 +172,16 @@ def test_page_shows_the_stored_figures():
     assert known and all(row["differing_words"] == 0 and row["words_compared"] for row in known.values())
 
 
+def test_large_layers_have_all_passes_and_no_differing_words():
+    known = json.loads(large_layers.FIGURES.read_text())
+    assert known and all(row["differing_words"] == 0 and row["words_compared"] for row in known.values())
+    for name, row in known.items():
+        macs, least = large_layers.least(large_layers.LAYERS[name]())
+        assert set(row["passes"]) == set(least) == {"FP", "BP", "WU"}
+        assert all(one["busy"] >= 0.99 * macs / 1024 for one in row["passes"].values())
+        assert abs(row["expected_deviation_percent"]) < 3
+
+
 class Measured(Exception):
     """Instead of a simulation: what would have been simulated."""
 
@@ -212,5 +223,7 @@ def test_the_engine_is_a_preset_unless_asked_otherwise(monkeypatch):
 
 def test_the_page_names_a_command_of_its_rows():
     found = re.findall(r"`python -m gradcore bench ([^`]*)`", bench_table.PAGE.read_text())
-    commands = [line.split() for line in found if line != "--all"]
+    layers = [line.split()[1] for line in found if line.startswith("--layer ")]
+    assert layers and all(name in large_layers.LAYERS for name in layers)
+    commands = [line.split() for line in found if line != "--all" and not line.startswith("--layer ")]
     assert commands and all(command in map(bench_table.command, bench_table.CASES) for command in commands)

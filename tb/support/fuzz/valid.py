@@ -6,15 +6,19 @@ from functools import lru_cache
 
 import numpy as np
 
+from gradcore.compiler.compile import CompileError, compile_network
 from gradcore.host.device import Device
 from gradcore.isa import instruction as isa
 from gradcore.isa import registers as reg
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import Opcode
 from gradcore.machine.backend import MachineBackend
-from tb.model.compiler.networks import fitting_network
+from gradcore.network.layer_table import ideal_macs
+from tb.model.compiler.networks import random_network
 from tb.support import handmade
 from tb.support.fuzz.case import ADDRESS, NETWORKS, PAGE, SIZE, Case, serial, serial_words
+
+MOST_CYCLES = 1000  # of a compiled program, by the estimate
 
 
 def random_windows(rng, needs) -> list:
@@ -37,9 +41,17 @@ def network_case(config: EngineConfig, seed: int) -> Case:
     """The training program of a tiny network with its memory, somewhere in the DRAM."""
     rng = np.random.default_rng(seed)
     while True:
-        network = fitting_network(rng, config, most_images=2, largest=4)
-        device = Device(MachineBackend(config, 2 * SIZE), network, config, seed, origin=PAGE * int(rng.integers(16)))
-        if device._free <= SIZE and device.compiled.train.cycles < 1000:
+        network = random_network(rng, config.data_width, most_images=2, largest=4)
+        if ideal_macs(network) * network.minibatch >= MOST_CYCLES * config.lanes * config.cols:
+            continue
+        try:
+            cycles = compile_network(network, config).train.cycles
+        except CompileError:
+            continue
+        if cycles >= MOST_CYCLES:
+            continue
+        device = Device(MachineBackend(config, 16 * SIZE), network, config, seed, origin=PAGE * int(rng.integers(16)))
+        if device._free <= SIZE:
             break
     compiled, limit = device.compiled, 1 << config.data_width - 3
     x = rng.integers(-limit, limit, (network.minibatch, *network.shape))
