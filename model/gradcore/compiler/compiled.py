@@ -13,7 +13,7 @@ from gradcore.compiler.memory_map import MemoryMap
 from gradcore.compiler.operation import Op
 from gradcore.compiler.order import in_order_of_start, operations
 from gradcore.compiler.setting import Setting
-from gradcore.compiler.tokens import add_tokens, dependencies
+from gradcore.compiler.tokens import add_tokens
 from gradcore.compiler.unfold import unfold_images
 from gradcore.isa import instruction as isa
 from gradcore.isa.config import EngineConfig
@@ -26,12 +26,14 @@ INDEX_LIMIT = 1 << 24  # instruction indices of the ERROR register
 @dataclass(frozen=True)
 class CompiledProgram:
     """Instructions of one run of the engine; ops[k] tells what instruction k does (END has none), needs[k]
-    what it waits for, notes how layers in strips are computed."""
+    what it waits for, timeline[k] when it is expected to start and to end with the default memory; notes tell how
+    layers in strips are computed."""
 
     name: str
     ops: tuple
     tokens: int
     needs: tuple
+    timeline: tuple
     notes: tuple
 
     @cached_property
@@ -43,11 +45,6 @@ class CompiledProgram:
         """The program as bytes."""
         return isa.assemble(self.instructions)
 
-    @cached_property
-    def timeline(self) -> list:
-        """(start, end) in expected cycles of every operation."""
-        return timeline(self.ops, needs=self.needs)
-
     @property
     def cycles(self) -> int:
         """Expected cycles of the program with the default memory."""
@@ -55,7 +52,7 @@ class CompiledProgram:
 
     def expected(self, memory: Bandwidth) -> int:
         """Expected cycles of the program with another memory."""
-        return _last(timeline(self.ops, memory, self.needs))
+        return _last(timeline(self.ops, self.needs, memory))
 
     def describe(self, index: int) -> str:
         """One line about instruction `index`, for error messages."""
@@ -65,7 +62,7 @@ class CompiledProgram:
         return f"instruction {index}: {op.instr.opcode.name} {op.layer}: {op.text}"
 
 
-def _last(spans: list) -> int:
+def _last(spans) -> int:
     return max((end for _, end in spans), default=0)
 
 
@@ -159,9 +156,8 @@ def compile_program(name: str, setting: Setting, most: int = INDEX_LIMIT) -> Com
             behind = int(why.rpartition(" ")[2]) % setting.config.mem_bytes
             assert op.beats and behind, f"{op.layer}: {op.text}: {why}"
             raise CompileError(op.layer, "bytes behind a beat of a piece of a tensor", behind, 0)
-    ops = in_order_of_start(ops)
-    needs = dependencies(ops)
+    ops, needs, spans = in_order_of_start(ops)
     tokens = add_tokens(ops, needs)
     for index, op in enumerate(ops):
         op.instr["tag"] = index & 0x7FF
-    return CompiledProgram(name, tuple(ops), tokens, tuple(needs), tuple(notes))
+    return CompiledProgram(name, tuple(ops), tokens, tuple(needs), tuple(spans), tuple(notes))

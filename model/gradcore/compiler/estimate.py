@@ -9,13 +9,15 @@ doc/architecture.md, "Pipeline of a compute step".
 """
 
 from dataclasses import dataclass
+from math import inf
 
-from gradcore.compiler.tokens import COMPUTE, PRODUCER, READ, WRITTEN, dependencies
-from gradcore.isa.instruction import ENGINE, WU, Opcode
+from gradcore.compiler.tokens import COMPUTE, READ
+from gradcore.isa.instruction import ENGINES, WU, Opcode
 
 TURN_ROUND, READ_LATENCY, DRAIN_LATENCY, FETCH_LATENCY = 2, 6, 24, 34
 # Cycles of a transfer besides its beats and the memory's latency, which an UPDATE meets twice.
 TRANSFER_LATENCY = {Opcode.LOAD: 25, Opcode.LOADW: 7, Opcode.STORE: 25, Opcode.UPDATE: 39}
+_TINY = 1e-6  # cycles that are rounding of a sum
 
 
 @dataclass(frozen=True)
@@ -31,113 +33,110 @@ class Bandwidth:
         return self.bytes_per_cycle / self.beat
 
 
-class _Engine:
-    """One queue: `left` cycles at full speed of the operation at its head, then `wait` cycles until its result is
+class _Queue:
+    """Operations of one engine: `order` their numbers, those before `at` are done. The one at the head, once
+    `started`, begins at `begin`, then has `left` cycles of work at full speed, then `wait` cycles until its result is
     there."""
 
-    def __init__(self, ops: list):
-        self.ops, self.at, self.left, self.wait, self.started = ops, 0, 0.0, 0.0, False
+    __slots__ = ("number", "order", "at", "started", "begin", "left", "wait", "speed", "opcode", "op", "spaces")
 
-    @property
-    def op(self):
-        return self.ops[self.at] if self.at < len(self.ops) else None
+    def __init__(self, number: int, ops: list):
+        self.number, self.order, self.at = number, [k for k, op in enumerate(ops) if op.engine == number], 0
+        self.started, self.begin, self.left, self.wait, self.speed = False, 0.0, 0.0, 0.0, 0.0
+        self.opcode, self.op, self.spaces = None, None, []
+
+    def start(self, op, begin: float, memory: Bandwidth):
+        """The head starts."""
+        self.op, self.opcode, self.started, self.begin = op, op.instr.opcode, True, begin
+        self.left = float(op.cycles + TURN_ROUND * (self.number == COMPUTE))
+        self.wait = _latency(self.opcode, memory)
+        self.spaces = [space for space, _, _ in op.reads]
+
+    def until_change(self, now: float) -> float:
+        """Cycles until something changes."""
+        if self.begin > now:
+            return self.begin - now
+        if self.left:
+            return self.left / self.speed if self.speed else inf
+        return max(self.wait, _TINY)
+
+    def advance(self, cycles: float) -> bool:
+        """Goes on; is the result there?"""
+        if self.left:
+            left = self.left - self.speed * cycles
+            self.left = left if left > _TINY else 0.0
+        else:
+            self.wait -= cycles
+        return not self.left and self.wait <= _TINY
 
 
-def timeline(ops: list, memory: Bandwidth = Bandwidth(), needs: list | None = None) -> list:
-    """(start, end) of every operation in expected cycles. `needs`: their `dependencies`, if known."""
-    needs, order = needs or dependencies(ops), {id(op): k for k, op in enumerate(ops)}
-    engines = [_Engine([op for op in ops if op.engine == number]) for number in range(5)]
-    spans, signals, now = [None] * len(ops), {}, float(FETCH_LATENCY + memory.latency)
-    while any(engine.op for engine in engines):
-        for engine in engines:
-            op = engine.op
-            if op is None or engine.started:
+def timeline(ops: list, needs: list, memory: Bandwidth = Bandwidth()) -> list:
+    """(start, end) of every operation in expected cycles. `needs`: their `dependencies`."""
+    queues = [_Queue(number, ops) for number in range(len(ENGINES))]
+    begins, read, written = [0.0] * len(ops), [-1.0] * len(ops), [-1.0] * len(ops)  # -1: not yet
+    ends, now = [0.0] * len(ops), float(FETCH_LATENCY + memory.latency)
+    while True:
+        for queue in queues:
+            if queue.started or queue.at == len(queue.order):
                 continue
-            given = [signals.get((source, producer)) for producer, source in needs[order[id(op)]].items()]
-            if None not in given:
-                engine.started, engine.left = True, _work(op)
-                engine.wait = _latency(op.instr.opcode, memory)
-                engine.begin = max([now, *given])
-                spans[order[id(op)]] = engine.begin, None
-        speeds = _speeds(engines, now, memory)
-        step = min(_next(engine, speed, now) for engine, speed in zip(engines, speeds) if engine.started)
-        for engine, speed in zip(engines, speeds):
-            if not engine.started or engine.begin > now:
-                continue
-            if engine.left > 0:
-                engine.left = max(0.0, engine.left - speed * step)
-                engine.left *= engine.left > 1e-6
-            else:
-                engine.wait -= step
-            if engine.left == 0 and engine.wait <= 1e-6:
-                _finish(engine, order[id(engine.op)], now + step, spans, signals)
-        now += step
-    return [(round(start), round(end)) for start, end in spans]
-
-
-def _work(op) -> int:
-    return op.cycles + TURN_ROUND * (op.engine == COMPUTE)
+            index = queue.order[queue.at]
+            given = [(read if producer == READ else written)[source] for producer, source in needs[index].items()]
+            if not given or min(given) >= 0:
+                begins[index] = max([now, *given])
+                queue.start(ops[index], begins[index], memory)
+        busy = [queue for queue in queues if queue.started]
+        if not busy:
+            return [(round(begin), round(end)) for begin, end in zip(begins, ends)]
+        done = False
+        while not done:
+            running = [queue for queue in busy if queue.begin <= now]
+            _share([queue for queue in running if queue.left], memory)
+            step = min(queue.until_change(now) for queue in busy)
+            for queue in running:
+                if queue.advance(step):
+                    done = True
+                    index, queue.at, queue.started = queue.order[queue.at], queue.at + 1, False
+                    ends[index] = written[index] = now + step
+                    if queue.number == COMPUTE:
+                        read[index] = ends[index] + READ_LATENCY
+                        written[index] = ends[index] + DRAIN_LATENCY + queue.op.instr["n_last"]
+            now += step
 
 
 def _latency(opcode, memory: Bandwidth) -> float:
     """Cycles after the work until the result is there."""
-    return (
-        0.0 if opcode == Opcode.COMPUTE else TRANSFER_LATENCY[opcode] + memory.latency * (1 + (opcode == Opcode.UPDATE))
-    )
+    if opcode == Opcode.COMPUTE:
+        return 0.0
+    return float(TRANSFER_LATENCY[opcode] + memory.latency * (1 + (opcode == Opcode.UPDATE)))
 
 
-def _next(engine, speed: float, now: float) -> float:
-    """Cycles until something changes for an engine."""
-    if engine.begin > now:
-        return engine.begin - now
-    if engine.left > 0:
-        return engine.left / speed if speed else float("inf")
-    return max(engine.wait, 1e-6)
-
-
-def _speeds(engines: list, now: float, memory: Bandwidth) -> list:
-    """Share of its full speed that every engine has at the moment."""
-    running = [engine.started and engine.begin <= now and engine.left > 0 for engine in engines]
-    compute = engines[COMPUTE].op if running[COMPUTE] else None
-    reads = {space for space, _, _ in compute.reads} if compute else ()
-    no_gradients = (
-        compute
-        and compute.instr["mode"] == WU
-        and compute.instr["n_by"] * compute.instr["n_bx"] == 1
-        and not compute.instr["grad_first"]
-    )
-    speeds, wanted = [float(r) for r in running], {}
-    for number, engine in enumerate(engines):
-        if not running[number] or number == COMPUTE:
+def _share(working: list, memory: Bandwidth):
+    """Sets the share of its full speed that every queue at work has at the moment."""
+    compute = next((queue for queue in working if queue.number == COMPUTE), None)
+    spaces = compute.spaces if compute else ()
+    wanted, store = [], None
+    for queue in working:
+        queue.speed = 1.0
+        if queue is compute:
             continue
-        opcode = engine.op.instr.opcode
-        if (
-            opcode == Opcode.STORE
-            and not engine.op.instr["urgent"]
-            and engine.op.reads[0][0] in reads
-            or opcode == Opcode.UPDATE
-            and no_gradients
+        if queue.opcode == Opcode.STORE and queue.spaces[0] in spaces:
+            store = queue
+        if (queue is store and not queue.op.instr["urgent"]) or (
+            queue.opcode == Opcode.UPDATE and compute and _adds_always(compute.op.instr)
         ):
-            speeds[number] = 0.0
+            queue.speed = 0.0
         else:
-            wanted[number] = engine.op.beats / engine.op.cycles
+            wanted.append((queue.op.beats / queue.op.cycles, queue.number, queue))
     room = memory.beats_per_cycle
-    for number, demand in sorted(wanted.items(), key=lambda item: item[1]):
-        share = min(demand, room / len(wanted))
-        speeds[number] = share / demand
+    wanted.sort()
+    for k, (demand, _, queue) in enumerate(wanted):
+        share = min(demand, room / (len(wanted) - k))
+        queue.speed = share / demand
         room -= share
-        del wanted[number]
-    store = ENGINE[Opcode.STORE]
-    if running[store] and engines[store].op.reads[0][0] in reads:
-        speeds[COMPUTE] -= speeds[store] * engines[store].op.instr["n_words"] / engines[store].op.cycles
-    return speeds
+    if store:
+        compute.speed -= store.speed * store.op.instr["n_words"] / store.op.cycles
 
 
-def _finish(engine, index: int, now: float, spans: list, signals: dict):
-    op = engine.op
-    spans[index] = spans[index][0], now
-    if op.engine == COMPUTE:
-        signals[index, READ], signals[index, WRITTEN] = now + READ_LATENCY, now + DRAIN_LATENCY + op.instr["n_last"]
-    else:
-        signals[index, PRODUCER[op.engine]] = now
-    engine.at, engine.started = engine.at + 1, False
+def _adds_always(instr) -> bool:
+    """Does a COMPUTE add gradients in every cycle of the gradient buffer?"""
+    return instr["mode"] == WU and instr["n_by"] * instr["n_bx"] == 1 and not instr["grad_first"]

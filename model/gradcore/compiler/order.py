@@ -15,6 +15,7 @@ from gradcore.compiler.setting import Setting
 from gradcore.compiler.slots import resident_slots
 from gradcore.compiler.stream_backward import backward_strips
 from gradcore.compiler.stream_forward import forward_strips
+from gradcore.compiler.tokens import dependencies
 
 
 def operations(setting: Setting, train: bool) -> tuple:
@@ -47,8 +48,13 @@ def operations(setting: Setting, train: bool) -> tuple:
     return body.ops, body.notes
 
 
-def in_order_of_start(ops: list) -> list:
-    """The operations by expected start: each engine's order stays, and an instruction is fetched about when its engine
-    has use for it."""
-    starts = [start for start, _ in timeline(ops)]
-    return [ops[k] for k in sorted(range(len(ops)), key=lambda k: (starts[k], k))]
+def in_order_of_start(ops: list) -> tuple:
+    """The operations by expected start, with their `dependencies` and their `timeline`: each engine's order stays, and
+    an instruction is fetched about when its engine has use for it."""
+    needs = dependencies(ops)
+    spans = timeline(ops, needs)
+    order = sorted(range(len(ops)), key=lambda k: (spans[k][0], k))
+    # Operations that need each other keep their order, so each needs the same ones at their new places.
+    place = dict(zip(order, range(len(ops))))
+    moved = [{producer: place[source] for producer, source in needs[k].items()} for k in order]
+    return [ops[k] for k in order], moved, [spans[k] for k in order]

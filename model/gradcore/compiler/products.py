@@ -105,7 +105,7 @@ def forward(setting: Setting, index: int, image: int, source: Place, dest: Place
         wgt_stride_ky=kernel[1] * inputs,
         wgt_stride_kx=inputs,
         wgt_stride_cg=setting.config.lanes if split else cols,
-        bias_base=rows.bias_base,
+        bias_base=rows.bias_base % setting.config.wgt_depth,
         split=split,
         **_common(setting, fold, image, p.conv_shape),
         map0=maps[0],

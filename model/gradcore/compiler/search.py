@@ -16,7 +16,7 @@ from gradcore.isa.config import EngineConfig
 def search(network, config: EngineConfig, images: int, keep: bool, whole: bool) -> CompiledNetwork:
     """The fastest programs found for minibatches of `images`; `whole` as in `Choices`. Raises CompileError where none
     fits."""
-    task, start = (network, config, images, keep), Choices(whole=whole)
+    task, start = (network, config, images, keep, {}), Choices(whole=whole)
     first = network.parameters[0]
     if unfolded(first, config.cols) is first:
         return _fastest(task, start)
@@ -90,7 +90,9 @@ class _Refused(Exception):
 
 
 def _compile(task: tuple, choices: Choices, most: int = INDEX_LIMIT) -> CompiledNetwork:
-    network, config, images, keep = task
+    network, config, images, keep, known = task
+    if choices in known:
+        return known[choices]
     layers = network.parameters
     if choices.unfolded:
         layers = (unfolded(layers[0], config.cols), *layers[1:])
@@ -98,9 +100,11 @@ def _compile(task: tuple, choices: Choices, most: int = INDEX_LIMIT) -> Compiled
     try:
         memory = memory_map(network, layers, config, images, choices)
         setting = Setting(network, layers, config, images, memory, choices, keep)
-        return CompiledNetwork(setting, compile_program("train", setting, most), compile_program("infer", setting))
+        programs = compile_program("train", setting, most), compile_program("infer", setting)
     except CompileError as error:
         raise _Refused(error, memory, layers) from None
+    known[choices] = CompiledNetwork(setting, *programs)
+    return known[choices]
 
 
 def _coarser(refused: _Refused, choices: Choices) -> Choices | None:

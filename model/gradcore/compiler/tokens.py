@@ -2,67 +2,81 @@
 """Tokens. Safety follows from the declared accesses alone, whatever the order of the
 program."""
 
-from dataclasses import dataclass
+from bisect import bisect_left
+from math import inf
 
 from gradcore.isa.instruction import PRODUCERS
 
 READ, WRITTEN = PRODUCERS.index("compute_read"), PRODUCERS.index("compute_written")
 PRODUCER = {0: 0, 1: 1, 3: 4, 4: 5}  # of an engine other than compute
 COMPUTE = 2
-_BLOCK = 16  # accesses are looked for in blocks of 2^16 bytes, vectors or rows
+ENGINE_OF = (0, 1, COMPUTE, COMPUTE, 3, 4)  # of a producer
+_NOBODY = (-1,) * len(PRODUCERS)
 
 
-@dataclass(slots=True)
-class _Access:
-    start: int
-    end: int
-    op: int
-    engine: int
-    producer: int  # whose signal says that the access is over
-    write: bool
+class _Space:
+    """The accesses to one space so far, in segments of addresses that have the same past: (operation that wrote last,
+    its producer, operations that read since by producer). What comes before is over when those are."""
+
+    def __init__(self):
+        self._starts, self._pasts = [-inf], [(-1, 0, _NOBODY)]
+
+    def _cut(self, at: int) -> int:
+        """Number of the segment that begins with address `at`."""
+        k = bisect_left(self._starts, at)
+        if k == len(self._starts) or self._starts[k] != at:
+            self._starts.insert(k, at)
+            self._pasts.insert(k, self._pasts[k - 1])
+        return k
+
+    def past(self, start: int, end: int) -> list:
+        """What addresses start..end-1 have seen."""
+        first = self._cut(start)
+        return self._pasts[first : self._cut(end)]
+
+    def write(self, start: int, end: int, op: int, producer: int):
+        """Operation `op` writes them."""
+        first, behind = self._cut(start), self._cut(end)
+        self._starts[first:behind], self._pasts[first:behind] = [start], [(op, producer, _NOBODY)]
+
+    def read(self, start: int, end: int, op: int, producer: int):
+        """Operation `op` reads them; neighbours whose pasts are equal then become one segment."""
+        first, behind = self._cut(start), self._cut(end)
+        starts, pasts = [], []
+        for at, (writer, by, readers) in zip(self._starts[first:behind], self._pasts[first:behind]):
+            past = writer, by, (*readers[:producer], op, *readers[producer + 1 :])
+            if not pasts or pasts[-1] != past:
+                starts.append(at)
+                pasts.append(past)
+        self._starts[first:behind], self._pasts[first:behind] = starts, pasts
 
 
-def _accesses(op, index: int):
-    """(space, access, late) of an operation; late accesses of COMPUTE happen in the order of its drains."""
-    compute = op.engine == COMPUTE
-    for ranges, write, late in ((op.reads, False, False), (op.late_reads, False, True), (op.writes, True, True)):
-        producer = (WRITTEN if late else READ) if compute else PRODUCER[op.engine]
-        for space, start, end in ranges:
-            yield space, _Access(start, end, index, op.engine, producer, write), late
+def _accesses(op) -> list:
+    """(space, first, end, producer whose signal says that the access is over, whether it writes) of an operation; late
+    accesses of COMPUTE happen in the order of its drains."""
+    early, late = (READ, WRITTEN) if op.engine == COMPUTE else (PRODUCER[op.engine],) * 2
+    parts = ((op.reads, early, False), (op.late_reads, late, False), (op.writes, late, True))
+    return [(*access, producer, write) for ranges, producer, write in parts for access in ranges]
 
 
 def dependencies(ops: list) -> list:
-    """Per operation the newest earlier operation of each producer that must have signalled: {producer: index}."""
-    blocks, result = {}, []
+    """Per operation the newest earlier operation of each producer that must have signalled, as far as one does not
+    follow from another: {producer: index}."""
+    spaces, result = {}, []
     for index, op in enumerate(ops):
-        need = {}
-        found = [
-            (blocks.setdefault((space, block), []), block << _BLOCK, block + 1 << _BLOCK, space, access)
-            for space, access, _ in _accesses(op, index)
-            for block in range(access.start >> _BLOCK, (access.end - 1 >> _BLOCK) + 1)
-        ]
-        for kept, _, _, space, access in found:
-            start, end, write, engine = access.start, access.end, access.write, op.engine
-            for old in kept:
-                if (write or old.write) and old.start < end and start < old.end and old.op != index:
-                    same = old.engine == engine
-                    if same and not (engine == COMPUTE and old.write and not write and space != "grad"):
-                        continue
-                    if old.op > need.get(old.producer, -1):
-                        need[old.producer] = old.op
-        for kept, low, high, _, access in found:
-            # A write that covers an access stands for it from now on; so does a later read by the same producer.
-            start, end, write, producer = access.start, access.end, access.write, access.producer
-            kept[:] = [
-                old
-                for old in kept
-                if not (
-                    (start <= old.start or start <= low)
-                    and (old.end <= end or high <= end)
-                    and (write or (not old.write and old.producer == producer))
-                )
-            ]
-            kept.append(access)
+        need, engine, accesses = {}, op.engine, [access for access in _accesses(op) if access[1] < access[2]]
+        for name, start, end, _, write in accesses:
+            # What an engine does in order needs nothing, except a COMPUTE that reads what one has written.
+            ordered = engine if write or name == "grad" else engine if engine != COMPUTE else -1
+            for writer, by, readers in spaces.setdefault(name, _Space()).past(start, end):
+                if writer > need.get(by, -1) and ENGINE_OF[by] != ordered:
+                    need[by] = writer
+                if write and readers is not _NOBODY:
+                    for producer, reader in enumerate(readers):
+                        if reader > need.get(producer, -1) and ENGINE_OF[producer] != engine:
+                            need[producer] = reader
+        for name, start, end, producer, write in accesses:
+            (spaces[name].write if write else spaces[name].read)(start, end, index, producer)
         if READ in need and need.get(WRITTEN, -1) >= need[READ]:
             del need[READ]
         result.append(need)

@@ -173,6 +173,7 @@ FIELDS[Opcode.STORE] |= {
     "width": Field(23, 0, 12),
     "n_valid": Field(24, 0, 7),
 }
+_RANGES = {opcode: {name: place.range for name, place in places.items()} for opcode, places in FIELDS.items()}
 
 
 @dataclass
@@ -184,7 +185,7 @@ class Instruction:
 
     def __post_init__(self) -> None:
         self.opcode = Opcode(self.opcode)
-        for name in self.fields:
+        for name in self.fields.keys() - FIELDS[self.opcode].keys():
             self._place(name)
 
     def _place(self, name: str) -> Field:
@@ -202,8 +203,9 @@ class Instruction:
 
     def check(self) -> None:
         """Raise ValueError, naming the field, when a value does not fit."""
+        ranges = _RANGES[self.opcode]
         for name, value in self.fields.items():
-            low, high = self._place(name).range
+            low, high = ranges[name]
             if not low <= value <= high:
                 raise ValueError(f"{self.opcode.name} field {name} is {value}, not {low}..{high}")
 
