@@ -2,6 +2,8 @@
 """Networks larger than the buffers on the compiled RTL, in every bit as the reference trainer: strips that begin in the
 middle of a map, tiles that begin with another than the first output map."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ from gradcore.ops.convolution import Conv, Dense
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
 from tb.model.compiler.networks import train
-from tb.model.compiler.test_strips import fields
+from tb.model.compiler.test_strips import BOTH, fields
 
 CONFIG = EngineConfig(grid=4, cols=4, mem_bytes=8, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=512)
 STRIPS = Network(
@@ -29,19 +31,21 @@ TILES = Network(
     optimiser="momentum",
     minibatch=12,
 )
-# Fields of which the program must have several values.
+SMALL = replace(CONFIG, act_depth=128)
+# Engine, network and fields of which the program must have several values.
 USED = {
-    "strips": (STRIPS, [(Opcode.LOAD, "rot_y"), (Opcode.STORE, "rot_y")]),
-    "tiles": (TILES, [(Opcode.LOAD, "rot_x"), (Opcode.COMPUTE, "map0"), (Opcode.UPDATE, "map0")]),
+    "strips": (CONFIG, STRIPS, [(Opcode.LOAD, "rot_y"), (Opcode.STORE, "rot_y")]),
+    "tiles": (CONFIG, TILES, [(Opcode.LOAD, "rot_x"), (Opcode.COMPUTE, "map0"), (Opcode.UPDATE, "map0")]),
+    "both": (SMALL, BOTH, [(Opcode.COMPUTE, "keep_in")]),
 }
 
 
 @pytest.mark.parametrize("name", USED)
 def test_rtl_trains_as_the_reference(name):
-    network, used = USED[name]
-    compiled = compile_network(network, CONFIG)
+    config, network, used = USED[name]
+    compiled = compile_network(network, config)
     assert all(len(fields(compiled, opcode, field)) > 1 for opcode, field in used)
     rng = np.random.default_rng(5)
     memory = Memory(1 << 24, latency=int(rng.integers(1, 100)), stall=float(rng.choice([0, 0.3])), seed=5)
-    with SimBackend(build_engine(CONFIG)[0], memory) as backend:
-        train(backend, network, CONFIG, 5)
+    with SimBackend(build_engine(config)[0], memory) as backend:
+        train(backend, network, config, 5)

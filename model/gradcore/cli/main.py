@@ -41,12 +41,13 @@ from gradcore.host.control import EngineError
 from gradcore.host.interrupt import Interrupted
 from gradcore.host.linux import DeviceError
 from gradcore.host.run_folder import CHECKPOINT, RESULTS
+from gradcore.isa.config import PRESETS
 from gradcore.machine.machine import Deadlock
 from gradcore.network import layer_table
 from gradcore.network import schema as net_schema
 from gradcore.report import bench as benches
-from gradcore.report import bench_table, memories, pictures, results, summary, tables
-from gradcore.sim.backend import MemoryRuleBroken
+from gradcore.report import bench_table, large_layers, memories, pictures, results, summary, tables
+from gradcore.sim.backend import Memory, MemoryRuleBroken
 from gradcore.sim.build import FRONTS, BuildFailed, ToolMissing
 
 
@@ -100,10 +101,13 @@ def bench(
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="run the whole table and write doc/benchmarks.md")] = False,
     only: Annotated[str, typer.Option(help="with --all: only runs whose name holds this text")] = "",
+    layer: Annotated[str, typer.Option(help="a large layer of doc/benchmarks.md instead of NET; all: the table")] = "",
     json_file: JsonOption = "",
 ) -> None:
     """Measure a training iteration on the compiled RTL: cycles and stalls by the engine's counters, all weights
     compared."""
+    if layer:
+        _bench_layers(layer, iterations, seed, json_file)
     if everything:
         cases: list[bench_table.Case] = [case for case in bench_table.CASES if only in bench_table.name_of(case)]
         if not cases:
@@ -145,6 +149,25 @@ def bench(
             results.write_bench(out, found, events, ops)
         for line in summary.warnings(found):
             screen.print(f"warning: {line}", markup=False)
+        screen.print(summary.bench_line(found), markup=False)
+    write_json(json_file, found)
+    raise typer.Exit(MISMATCH if wrong else OK)
+
+
+def _bench_layers(name: str, iterations: int, seed: int, json_file: str) -> None:
+    """Measure the large layer `name`, or all and write their table; then exit."""
+    if name not in ("all", *large_layers.LAYERS):
+        raise UserError(f"--layer: {name!r} is not one of all, {', '.join(large_layers.LAYERS)}")
+    screen = screen_beside(json_file)
+    wrong = False
+    for one in large_layers.LAYERS if name == "all" else [name]:
+        network, memory = large_layers.LAYERS[one](), Memory(size=1 << 30)
+        found, _, _ = benches.measure(
+            network, PRESETS[large_layers.PRESET], memory, None, iterations, seed, screen.print
+        )
+        wrong |= summary.failed(found)
+        if name == "all":
+            bench_table.store_layer(one, found)
         screen.print(summary.bench_line(found), markup=False)
     write_json(json_file, found)
     raise typer.Exit(MISMATCH if wrong else OK)

@@ -22,6 +22,7 @@ REFUSED = (
     ),
     ("gate vectors of a strip", "the gate buffer holds less than one block's gates of one tile"),
     ("weight rows or vectors of a tap of one column group", "less than COLS channels of a tap fit"),
+    ("weight or gradient rows of the bias", "the bias of all output maps leaves no row for weights or gradients"),
     ("gradient rows of one row of the kernel", "WU does not cut a row of the kernel"),
     ("bytes of weights behind a beat", "a tile of weights must begin at a beat: maps x COLS words are no whole beats"),
     (

@@ -50,11 +50,18 @@ def space(buffer: int) -> str:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a layer in the weight or gradient buffer: first row, first bias row, end."""
+    """Rows of a layer in the weight or gradient buffer: those of the weights, those of the bias (none if it ends where
+    it begins)."""
 
     base: int
-    bias_base: int
     end: int
+    bias_base: int = 0
+    bias_end: int = 0
+
+    def ranges(self, name: str) -> list:
+        """What they touch of space `name`."""
+        pairs = ((self.base, self.end), (self.bias_base, self.bias_end))
+        return [(name, first, end) for first, end in pairs if first < end]
 
 
 @dataclass(frozen=True)

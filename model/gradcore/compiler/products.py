@@ -2,6 +2,7 @@
 """COMPUTE of the three passes: one operation for each window of blocks."""
 
 from collections import defaultdict
+from dataclasses import replace
 from itertools import product
 
 from gradcore.compiler.folds import delta_shape
@@ -141,7 +142,7 @@ def forward(setting: Setting, index: int, image: int, source: Place, dest: Place
     for (first, end), *sizes in zip(area, p.conv_shape[1:], p.in_shape[1:], kernel, p.pad):
         runs = within(forward_runs(fold, *sizes, bool(p.pool)), first, end)
         axes.append([whole((first, end - first), (0, sizes[2])), runs])
-    reads = [*source.ranges, ("wgt", rows.base, rows.end)]
+    reads = [*source.ranges, *rows.ranges("wgt")]
     return _windows(setting, p, axes, window, f"FP images {image}..", reads, writes, late)
 
 
@@ -208,7 +209,7 @@ def backward(setting: Setting, index: int, image: int, source: Place, dest: Plac
         [within(tap_windows(1 << fold, *sizes), *blocks)]
         for blocks, *sizes in zip(area, p.in_shape[1:], delta_shape(p)[1:], kernel, p.pad)
     ]
-    reads = [*source.ranges, ("wgt", rows.base, rows.end)]
+    reads = [*source.ranges, *rows.ranges("wgt")]
     return _windows(setting, p, axes, window, f"BP images {image}..", reads, [*dest.ranges], late)
 
 
@@ -241,11 +242,10 @@ def gradients(
         **operand(setting, "col", act, fold, image, p.in_shape),
     )
     biased = p.bias and not taps[0]
-    touched = [("grad", grads.base + taps[0] * kernel[1] * inputs, grads.end)]
-    if taps[1] < kernel[0] and not area:
-        start = grads.base + taps[0] * kernel[1] * inputs
-        touched = [("grad", start, start + taps[1] * kernel[1] * inputs)]
-        touched += [("grad", grads.bias_base, grads.end)] * biased
+    # Rows of the kernel are taken one by one in a single output group only.
+    start, count = (n * kernel[1] * inputs for n in taps)
+    end = grads.base + start + count if taps[1] < kernel[0] else grads.end
+    touched = replace(grads, base=grads.base + start, end=end, bias_end=grads.bias_end * biased).ranges("grad")
 
     def window(row, column) -> dict:
         (by0, n_by, ky0, n_ky), (bx0, n_bx, kx0, n_kx) = row, column
@@ -321,7 +321,7 @@ def _part(
     fields = window(*runs) | dict(wgt_base=rows.base, keep_in=not part.first, keep_out=not part.last)
     fields["bias"] = common.get("bias", 0) and part.last
     written = (writes, late) if part.last else ([], [])
-    reads = [*source.ranges, ("wgt", rows.base, rows.end)]
+    reads = [*source.ranges, *rows.ranges("wgt")]
     return _compute(setting, p, fields, text + _at(fields), reads, *written)
 
 

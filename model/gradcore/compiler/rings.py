@@ -20,10 +20,13 @@ def ranges(buffer: int, depth: int, start: int, size: int) -> tuple:
 @dataclass
 class Ring:
     """Block rows of one tensor in an operand buffer. `at` is where the next row goes, `origin` where row 0 of the image
-    group and columns `key` would be; rows first..end-1 are there."""
+    group and columns `key` would be; rows first..end-1 are there. `fixed`: what is not there is
+    loaded from address 0 on with all that is needed beside it, and the rest of the buffer is free for something
+    else."""
 
     buffer: int
     depth: int
+    fixed: bool = False
     at: int = 0
     key: object = None
     origin: int = 0
@@ -33,8 +36,9 @@ class Ring:
     def need(self, key, size: int, first: int, end: int) -> tuple | None:
         """Makes room for rows first..end-1 of `size` vectors each; (first, end) of those to load, None if all are
         there."""
-        if key != self.key or not self.first <= first <= self.end:
-            self.key, self.origin, self.first, self.end = key, (self.at - first * size) % self.depth, first, first
+        if key != self.key or not self.first <= first <= self.end or (self.fixed and end > self.end):
+            at = 0 if self.fixed else self.at
+            self.key, self.origin, self.first, self.end = key, (at - first * size) % self.depth, first, first
         if end <= self.end:
             return None
         missing = self.end, end
@@ -55,6 +59,10 @@ class Region:
     first: int
     end: int
     at: int = -1
+
+    @property
+    def size(self) -> int:
+        return self.end - self.first
 
     def take(self, size: int, align: int = 1) -> int:
         """Address of the next `size`."""

@@ -4,6 +4,7 @@
 from gradcore.compiler.limits import CompileError
 from gradcore.compiler.operation import Rows
 from gradcore.compiler.products import splits
+from gradcore.compiler.rings import Region
 from gradcore.compiler.setting import Setting
 from gradcore.isa.fold import round_up
 
@@ -26,10 +27,20 @@ def place_rows(setting: Setting, what: str, depth: int) -> list:
             break
     else:
         bases = [(depth - sum(size)) * (index % 2) for index, size in enumerate(sizes)]
-    return [Rows(base, base + rows, base + rows + bias) for base, (rows, bias) in zip(bases, sizes)]
+    return [Rows(base, base + rows, base + rows, base + rows + bias) for base, (rows, bias) in zip(bases, sizes)]
+
+
+def behind_bias(setting: Setting, index: int, what: str, depth: int) -> Region:
+    """The rows of a buffer behind those of the bias of all output groups, which come first where a layer is in strips.
+    `what`: weight or gradient. Raises CompileError where none is left."""
+    biases = setting.memory.weight[index].layout.groups * setting.layers[index].bias
+    first = round_up(biases, setting.config.lanes if what == "weight" and splits(setting, index) else 1)
+    if first >= depth:
+        raise CompileError(setting.layers[index].name, f"{what} rows of the bias", first, depth)
+    return Region(first, depth)
 
 
 def apart(rows: list) -> bool:
     """Do no two of them overlap?"""
     rows = sorted(rows, key=lambda r: r.base)
-    return all(one.end <= other.base for one, other in zip(rows, rows[1:]))
+    return all(one.bias_end <= other.base for one, other in zip(rows, rows[1:]))

@@ -37,7 +37,7 @@ def _fastest(task: tuple, choices: Choices) -> CompiledNetwork:
     if best.setting.choices != choices:
         with suppress(CompileError):
             # Many more instructions mean small pieces: not worth the estimate.
-            most = 4 * len(best.train.ops)
+            most = max(4 * len(best.train.ops), 1 << 14)
             best = min(best, _fitting(task, choices, _in_strips, _coarser, most=most), key=_cycles)
     pooled = [index for index, p in enumerate(best.setting.layers) if p.pool]
     for index in (index for index in pooled if index not in best.setting.choices.strips):

@@ -10,9 +10,10 @@ from gradcore.compiler.operation import Rows
 from gradcore.compiler.products import backward, gradients
 from gradcore.compiler.reduction import backward_parts
 from gradcore.compiler.rings import Region, Ring
+from gradcore.compiler.rows import behind_bias
 from gradcore.compiler.stream import Result, Source, gate_region, plain_axes
 from gradcore.compiler.strips import Axis, choose_strips
-from gradcore.compiler.tiles import input_tiles, output_tiles
+from gradcore.compiler.tiles import brief, input_tiles, output_tiles
 from gradcore.compiler.transfers import load_rows, update_bias, update_rows
 from gradcore.isa.fold import ceil_div
 from gradcore.isa.instruction import GATE_BUFFER
@@ -99,12 +100,12 @@ def _gradients(body: Body, index: int):
     delta, taken = _delta(body, index), memory.act[index]
     reach = [Axis(size, 1 << fold, -pad, k - 1 - pad) for size, pad, k in zip(p.in_shape[1:], p.pad, kernel)]
     act = Source(body, index, taken, Ring(0, config.act_depth), [*reach], (2 * index,))
-    tiles, kernel_rows = _tiles(setting, index, delta, act), [(0, kernel[0])]
+    region = behind_bias(setting, index, "gradient", config.grad_depth)
+    tiles, kernel_rows = _tiles(setting, index, delta, act, region.size), [(0, kernel[0])]
     if not tiles:
-        tiles, kernel_rows = _by_rows(setting, index, act)
+        tiles, kernel_rows = _by_rows(setting, index, act, region.size)
     images = setting.group_images(index)
     largest = max(images, delta.tensor.layout.group_images, taken.layout.group_images)
-    region = Region(0, config.grad_depth)
     for taps in kernel_rows:
         act.axes = [_row_axis(reach[0], taps, kernel[0]), reach[1]]
         shares = [*delta.shares(tiles[0]), *act.shares((0, inputs))]
@@ -124,13 +125,13 @@ def _gradients(body: Body, index: int):
             row = kernel[1] * inputs
             base = (grads.base + taps[0] * row) % config.grad_depth
             body.ops.append(update_rows(setting, index, own, (taps[0] * row, taps[1] * row), base))
-            if p.bias and not taps[0]:
-                body.ops.append(update_bias(setting, index, own, grads.bias_base))
+        if p.bias and not taps[0]:
+            body.ops.append(update_bias(setting, index, 0))
 
 
-def _tiles(setting, index: int, delta: Source, act: Source) -> list:
+def _tiles(setting, index: int, delta: Source, act: Source, depth: int) -> list:
     """Tiles of output maps whose gradients fit twice, or once, and whose strips fit; none if there are none."""
-    p, block, depth = setting.layers[index], 1 << setting.folds(index).fp, setting.config.grad_depth
+    p, block = setting.layers[index], 1 << setting.folds(index).fp
     shape, inputs = delta_shape(p)[1:], p.weight_shape[1]
     found = (output_tiles(setting, index, depth, share) for share in (2, 1, 4, 8, 16, 32, 64))
     for tiles in filter(None, found):
@@ -148,15 +149,14 @@ def _place(setting, index: int, region: Region, maps: tuple, taps: tuple) -> tup
     """(rows of the gradients, as if those of all rows of the kernel were there, output groups (first, number))."""
     p, cols = setting.layers[index], setting.config.cols
     _, inputs, *kernel = p.weight_shape
-    groups = ceil_div(maps[1] - maps[0], cols)
-    count = groups * taps[1] * kernel[1] * inputs
-    bias = groups * (p.bias and not taps[0])
-    base = region.take(count + bias)
+    own = maps[0] // cols, ceil_div(maps[1] - maps[0], cols)
+    count = own[1] * taps[1] * kernel[1] * inputs
+    base = region.take(count)
     first = base - taps[0] * kernel[1] * inputs
-    return Rows(first, base + count, base + count + bias), (maps[0] // cols, groups)
+    return Rows(first, base + count, own[0], own[0] + own[1] * p.bias), own
 
 
-def _by_rows(setting, index: int, act: Source) -> tuple:
+def _by_rows(setting, index: int, act: Source, depth: int) -> tuple:
     """(tiles of one output group, rows of the kernel (first, number)) so that two parts of the gradients fit, and one
     of the activations. Raises CompileError."""
     p, config, fold = setting.layers[index], setting.config, setting.folds(index).fp
@@ -165,11 +165,11 @@ def _by_rows(setting, index: int, act: Source) -> tuple:
     count, axis = kernel[0], act.axes[0]
     while count > 1:
         act.axes[0] = _row_axis(axis, (0, count), kernel[0])
-        if 2 * (count * row + 1) <= config.grad_depth and act.fits_block(delta_shape(p)[1:], 1 << fold, inputs):
+        if 2 * count * row <= depth and act.fits_block(delta_shape(p)[1:], 1 << fold, inputs):
             break
         count = ceil_div(count, 2)
-    if row + 1 > config.grad_depth:
-        raise CompileError(p.name, "gradient rows of one row of the kernel", row + 1, config.grad_depth)
+    if row > depth:
+        raise CompileError(p.name, "gradient rows of one row of the kernel", row, depth)
     layout = setting.memory.weight[index].layout
     if min(row, layout.inner) * config.row_bytes % config.mem_bytes:
         raise CompileError(
@@ -191,12 +191,16 @@ class _Weights:
         """Input maps (first, end), two tiles at once on chip if possible. Raises CompileError where not even one
         group fits."""
         setting, depth = self.body.setting, self.region.end
+        p, fold = setting.layers[self.index], setting.folds(self.index).bp
         tiles = input_tiles(setting, self.index, depth)
         if not tiles:
             raise CompileError(setting.layers[self.index].name, "weight rows of one group of input maps", 0, depth)
         if len(tiles) == 1:
             return tiles
-        return input_tiles(setting, self.index, depth, 2) or tiles
+        once = setting.images <= setting.fold_images(fold) and max(p.in_shape[1:]) <= 1 << fold
+        share = brief(setting.memory.weight[self.index].layout.rows, depth) if once else 2
+        smaller = (input_tiles(setting, self.index, depth, n) for n in (share, 2))
+        return next(filter(None, smaller), tiles)
 
     def need(self, maps: tuple) -> Rows:
         """LOADW of the tile of some input maps, of all output groups and taps, unless it is there."""
@@ -205,7 +209,7 @@ class _Weights:
         setting, layout = self.body.setting, self.body.setting.memory.weight[self.index].layout
         each, width, row = layout.rows // layout.inputs, maps[1] - maps[0], setting.config.row_bytes
         base = self.region.take(each * width)
-        runs = (each, layout.inputs * row) if width < layout.inputs else None
+        runs = [(each, layout.inputs * row)] * (width < layout.inputs)
         self.body.ops.append(load_rows(setting, self.index, "weights", maps[0] * row, each, width, base, runs))
-        self.held = maps, Rows(base, base + each * width, base + each * width)
+        self.held = maps, Rows(base, base + each * width)
         return self.held[1]

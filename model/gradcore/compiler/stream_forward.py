@@ -7,10 +7,11 @@ from gradcore.compiler.operation import Rows
 from gradcore.compiler.products import forward, splits
 from gradcore.compiler.reduction import forward_parts
 from gradcore.compiler.rings import Region, Ring
+from gradcore.compiler.rows import behind_bias
 from gradcore.compiler.stream import Result, Source, gate_region, plain_axes
 from gradcore.compiler.strips import Axis, choose_strips
-from gradcore.compiler.tiles import output_tiles
-from gradcore.compiler.transfers import load_rows
+from gradcore.compiler.tiles import brief, output_tiles
+from gradcore.compiler.transfers import load_bias, load_rows
 from gradcore.isa.instruction import GATE_BUFFER
 
 
@@ -79,7 +80,7 @@ class _Weights:
 
     def __init__(self, body: Body, index: int):
         self.body, self.index = body, index
-        self.region = Region(0, body.setting.config.wgt_depth)
+        self.region = behind_bias(body.setting, index, "weight", body.setting.config.wgt_depth)
         self.held: tuple | None = None
 
     def tiles(self, strips, taken) -> tuple:
@@ -87,16 +88,17 @@ class _Weights:
         strip, which reads the input once. Raises CompileError where not even one group fits."""
         setting, index = self.body.setting, self.index
         layout = setting.memory.weight[index].layout
-        tiles = output_tiles(setting, index, self.region.end)
+        tiles = output_tiles(setting, index, self.region.size)
         if not tiles:
-            raise CompileError(setting.layers[index].name, "weight rows", layout.inner + 1, self.region.end)
+            raise CompileError(setting.layers[index].name, "weight rows", layout.inner, self.region.size)
         if len(tiles) == 1:
             return tiles, True
         again = len(tiles) * taken.layout.size
         visits = len(strips(tiles).areas()) * -(-setting.images // setting.group_images(index))
         by_weights = again + layout.size <= taken.layout.size + visits * layout.size
-        halves = output_tiles(setting, index, self.region.end, 2)
-        return (halves or tiles), by_weights
+        share = 2 if by_weights else brief(visits * layout.rows, self.region.size)
+        smaller = (output_tiles(setting, index, self.region.size, n) for n in (share, 2))
+        return next(filter(None, smaller), tiles), by_weights
 
     def need(self, maps: tuple) -> Rows:
         """LOADW of the tile of some output maps unless it is there."""
@@ -106,17 +108,10 @@ class _Weights:
         p, layout, cols = setting.network.parameters[index], setting.memory.weight[index].layout, setting.config.cols
         first, groups = maps[0] // cols, -(-(maps[1] - maps[0]) // cols)
         count, align = groups * layout.inner, setting.config.lanes if splits(setting, index) else 1
-        base = self.region.take(count + groups * p.bias, align)
-        row = setting.config.row_bytes
-        inputs = p.weight_shape[1]
-        ops = [load_rows(setting, index, "weights", first * layout.inner * row, count // inputs, inputs, base)]
-        if p.bias:
-            ops += self._bias(first, groups, base + count)
-        self.body.ops += ops
-        self.held = maps, Rows(base, base + count, base + count + groups * p.bias)
+        base = self.region.take(count, align)
+        if not self.held:
+            self.body.ops += load_bias(setting, index, 0)
+        offset, inputs = first * layout.inner * setting.config.row_bytes, p.weight_shape[1]
+        self.body.ops.append(load_rows(setting, index, "weights", offset, count // inputs, inputs, base))
+        self.held = maps, Rows(base, base + count, first, first + groups * p.bias)
         return self.held[1]
-
-    def _bias(self, first: int, groups: int, base: int) -> list:
-        setting, layout = self.body.setting, self.body.setting.memory.weight[self.index].layout
-        offset = layout.bias_offset + first * setting.config.row_bytes
-        return [load_rows(setting, self.index, "bias", offset, groups, 1, base)]

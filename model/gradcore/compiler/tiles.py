@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tiles of the maps of a layer: those whose weights, or gradients, are on chip together."""
 
-from math import gcd, lcm
+from math import gcd, isqrt
 
+from gradcore.compiler.estimate import TRANSFER_LATENCY, Bandwidth
 from gradcore.compiler.setting import Setting
 from gradcore.isa.fold import ceil_div
+from gradcore.isa.instruction import Opcode
+
+LOADW_LATENCY = TRANSFER_LATENCY[Opcode.LOADW] + Bandwidth().latency  # cycles from one LOADW's rows to the next one's
 
 
 def output_tiles(setting: Setting, index: int, depth: int, share: int = 1) -> list:
-    """Output maps (first, end) in tiles whose rows, with a row of bias for each group, take at most 1/share of
-    `depth`; empty where not even the smallest fits."""
-    p, layout = setting.layers[index], setting.memory.weight[index].layout
-    # The rows of weights of a tile, and those of its bias, begin at a beat.
-    step = lcm(_beats(setting, layout.inner), _beats(setting, 1) if p.bias else 1)
-    most = depth // share // (layout.inner + p.bias)
-    return _cut(layout.outputs, layout.groups, most, step, setting.config.cols)
+    """Output maps (first, end) in tiles whose rows take at most 1/share of `depth`; empty where not even the smallest
+    fits."""
+    layout = setting.memory.weight[index].layout
+    # The rows of a tile begin at a beat.
+    step = _beats(setting, layout.inner)
+    return _cut(layout.outputs, layout.groups, depth // share // layout.inner, step, setting.config.cols)
 
 
 def input_tiles(setting: Setting, index: int, depth: int, share: int = 1) -> list:
@@ -28,6 +31,13 @@ def input_tiles(setting: Setting, index: int, depth: int, share: int = 1) -> lis
         return []
     step = _beats(setting, cols)
     return _cut(layout.inputs, ceil_div(layout.inputs, cols), depth // share // (each * cols), step, cols)
+
+
+def brief(rows: int, depth: int) -> int:
+    """The share of `depth` for tiles that come one after the other, `rows` in all, while the array waits for the first
+    one and otherwise works as fast as they come: where the first one's rows and the latencies of all take the same
+    time. At least two fit."""
+    return max(2, depth // isqrt(LOADW_LATENCY * rows))
 
 
 def _beats(setting: Setting, rows: int) -> int:

@@ -146,27 +146,35 @@ def store(setting: Setting, layer: str, tensor: MapTensor, group: int, place: Pl
     )
 
 
-def load_rows(setting: Setting, index: int, what: str, offset: int, outer: int, inner: int, base: int, runs=None) -> Op:
-    """LOADW of outer x inner rows, from `offset` bytes behind a layer's first weight: contiguous, or in `runs` =
-    (number, bytes from one to the next)."""
+def load_rows(setting: Setting, index: int, what: str, offset: int, outer: int, inner: int, base: int, runs=()) -> Op:
+    """LOADW of outer x inner rows, from `offset` bytes behind a layer's first weight: contiguous, or in `runs`, up to
+    two pairs (number, bytes from one to the next), the inner one first."""
     p, tensor = setting.network.parameters[index], setting.memory.weight[index]
     fields, dram = contiguous(setting, FIXED, tensor.addr + offset, outer * inner, setting.config.row_bytes)
+    beats, end = fields["run_beats"], dram[2]
+    for k, (number, stride) in enumerate(runs, 1):
+        fields |= {f"n{k}": number, f"stride{k}": stride, "run_beats": fields["run_beats"] // number}
     if runs:
-        fields |= dict(n1=runs[0], stride1=runs[1], run_beats=fields["run_beats"] // runs[0])
-        dram = dram[0], dram[1], dram[1] + (runs[0] - 1) * runs[1] + fields["run_beats"] * setting.config.mem_bytes
-    beats = fields["run_beats"] * fields["n1"]
+        last = fields["run_beats"] * setting.config.mem_bytes
+        end = dram[1] + sum((number - 1) * stride for number, stride in runs) + last
+    dram = *dram[:2], end
     instr = make(Opcode.LOADW, p.name, **fields, n_outer=outer, n_inner=inner, base=base)
     return Op(instr, p.name, what, max(beats, outer * inner), beats, [dram], [("wgt", base, base + outer * inner)])
 
 
 def load_weights(setting: Setting, index: int, rows: Rows) -> list:
     """LOADW of weights and of the bias."""
-    p, layout = setting.network.parameters[index], setting.memory.weight[index].layout
-    inputs = p.weight_shape[1]
-    ops = [load_rows(setting, index, "weights", 0, layout.rows // inputs, inputs, rows.base)]
-    if p.bias:
-        ops.append(load_rows(setting, index, "bias", layout.bias_offset, layout.groups, 1, rows.bias_base))
-    return ops
+    layout = setting.memory.weight[index].layout
+    inputs = setting.network.parameters[index].weight_shape[1]
+    weights = load_rows(setting, index, "weights", 0, layout.rows // inputs, inputs, rows.base)
+    return [weights, *load_bias(setting, index, rows.bias_base)]
+
+
+def load_bias(setting: Setting, index: int, base: int) -> list:
+    """LOADW of the bias of all output groups, if the layer has one."""
+    layout = setting.memory.weight[index].layout
+    rows = load_rows(setting, index, "bias", layout.bias_offset, layout.groups, 1, base)
+    return [rows] * setting.layers[index].bias
 
 
 def kernel_rows(setting: Setting, index: int, last_apart: bool) -> list:
@@ -188,7 +196,7 @@ def update(setting: Setting, index: int, grads: Rows, held: Rows | None, taps: t
     ops = [update_rows(setting, index, (0, layout.groups), (first, inner), grads.base + first, source)]
     if p.bias and not first:
         source = held and dict(wgt_base=held.bias_base, wgt_inner=1)
-        ops.append(update_bias(setting, index, (0, layout.groups), grads.bias_base, source))
+        ops.append(update_bias(setting, index, grads.bias_base, source))
     return ops
 
 
@@ -200,12 +208,11 @@ def update_rows(setting: Setting, index: int, groups: tuple, rows: tuple, base: 
     return _update(setting, index, "weights", offset, p.weight_update, place, source)
 
 
-def update_bias(setting: Setting, index: int, groups: tuple, base: int, source=None) -> Op:
-    """UPDATE of the bias of output groups (first, number)."""
+def update_bias(setting: Setting, index: int, base: int, source=None) -> Op:
+    """UPDATE of the bias of all output groups."""
     p, layout = setting.layers[index], setting.memory.weight[index].layout
-    offset = layout.bias_offset + groups[0] * setting.config.row_bytes
-    place = dict(outer=groups[1], inner=1, base=base, key=layout.inner, map0=groups[0] * setting.config.cols)
-    return _update(setting, index, "bias", offset, p.bias_update, place, source)
+    place = dict(outer=layout.groups, inner=1, base=base, key=layout.inner, map0=0)
+    return _update(setting, index, "bias", layout.bias_offset, p.bias_update, place, source)
 
 
 def _update(setting: Setting, index: int, what: str, offset: int, numbers, place: dict, source) -> Op:

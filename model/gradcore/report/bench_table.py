@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gradcore.files.atomic import write_json, write_text
+from gradcore.report import large_layers
 from gradcore.sim.sources import ROOT
 
 FIGURES, PAGE = ROOT / "doc" / "benchmarks.json", ROOT / "doc" / "benchmarks.md"
@@ -82,8 +83,14 @@ def store(case: Case, found: dict[str, Any], figures: Path = FIGURES, page: Path
     write_text(page, page_text(known))
 
 
+def store_layer(name: str, found: dict[str, Any]) -> None:
+    """Keep the figures of a large layer and write the page anew."""
+    large_layers.store(name, found)
+    write_text(PAGE, page_text(json.loads(FIGURES.read_text())))
+
+
 def page_text(known: dict) -> str:
-    """The page with the table."""
+    """The page with the table, and that of the large layers as it is kept."""
     rows = [
         "# Benchmarks",
         "",
@@ -110,4 +117,5 @@ def page_text(known: dict) -> str:
             f"| {f['dram_bytes_per_image'] / 1000:,.0f} | {f['dram_bound_cycles_per_image']:,.0f} | "
             f"{text} | {f['differing_words']} of {f['words_compared']:,} |"
         )
-    return "\n".join(rows) + "\n"
+    layers = json.loads(large_layers.FIGURES.read_text())
+    return "\n".join([*rows, *large_layers.page_lines(layers)]) + "\n"

@@ -9,7 +9,7 @@ from gradcore.compiler import search
 from gradcore.compiler.compile import CompileError, compile_network
 from gradcore.compiler.rings import Region, Ring
 from gradcore.isa.config import EngineConfig
-from gradcore.isa.instruction import Opcode
+from gradcore.isa.instruction import BP, FP, Opcode
 from gradcore.network.description import Network
 from gradcore.ops.convolution import Conv, Dense
 from tb.model.compiler.networks import random_network, train_on_machine
@@ -67,6 +67,49 @@ def test_a_reduction_larger_than_the_weight_buffer():
     train_on_machine(WEIGHTS, config, 4)
 
 
+BOTH = Network(
+    "both",
+    (2, 8, 6),
+    (Conv(12, (1, 1), pool=2), Dense(9, relu=True), Dense(3)),
+    minibatch=30,
+    learning_rate=0.1,
+)
+SPREAD = Network(
+    "spread", (3, 8, 6), (Conv(8, (1, 1)), Conv(32, (3, 3), (1, 1), pool=2), Dense(5)), minibatch=21, learning_rate=0.1
+)
+
+
+@pytest.mark.parametrize(
+    "network, mode, depths",
+    [(BOTH, FP, dict(act_depth=128, wgt_depth=256)), (SPREAD, BP, dict(act_depth=1024, wgt_depth=1024))],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_operands_of_a_block_in_both_operand_buffers(network, mode, depths):
+    config = EngineConfig(grid=4, cols=4, mem_bytes=8, grad_depth=1024, gate_depth=8192, **depths)
+    compiled = compile_network(network, config)
+    parts = [op for op in compiled.train.ops if op.instr.opcode == Opcode.COMPUTE and op.instr["mode"] == mode]
+    layer = next(op.layer for op in parts if op.instr["keep_out"])
+    assert {op.instr["row_buf"] for op in parts if op.layer == layer} == {0, 1}
+    train_on_machine(network, config, 6)
+
+
+def test_operands_in_both_buffers_are_loaded_once():
+    """For all column groups."""
+    compiled = compile_network(BOTH, EngineConfig(grid=4, cols=4, mem_bytes=8, act_depth=128, wgt_depth=256))
+    loads = [op for op in compiled.infer.ops if op.instr.opcode == Opcode.LOAD and op.layer == "fc1"]
+    layout = compiled.memory.act[1].layout
+    assert len(loads) == 2 * layout.groups
+    assert sum(op.instr["n_words"] for op in loads) == layout.groups * layout.group_vectors
+
+
+def test_a_bias_does_not_make_tiles_larger():
+    """A row of bias is half a beat, a column group's weights are whole beats: tiles of one group."""
+    network = Network("odd", (8, 5, 5), (Dense(11), Dense(3)), minibatch=3, learning_rate=0.1)
+    config = EngineConfig(grid=4, cols=4, mem_bytes=16, wgt_depth=512, grad_depth=256)
+    assert any("3 tiles of output maps, kernel rows" in note for note in compile_network(network, config).train.notes)
+    train_on_machine(network, config, 8)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_random_networks_in_strips(seed, monkeypatch):
     """Every layer in strips, whether it would fit or not."""
@@ -106,6 +149,13 @@ def test_a_ring_keeps_what_has_not_been_overwritten():
     assert ring.need("a", 16, 2, 5) == (4, 5) and ring.ranges(16, 3, 5) == (("buf0", 48, 64), ("buf0", 0, 16))
     assert ring.need("a", 16, 0, 2) == (0, 2), "row 0 has been overwritten"
     assert ring.need("b", 16, 1, 2) == (1, 2)
+
+
+def test_a_fixed_ring_begins_anew():
+    ring = Ring(0, 64, fixed=True)
+    assert ring.need("a", 8, 0, 3) == (0, 3) and ring.need("a", 8, 1, 3) is None
+    assert ring.need("a", 8, 1, 4) == (1, 4) and ring.ranges(8, 1, 4) == (("buf0", 0, 24),)
+    assert ring.need("b", 8, 2, 3) == (2, 3) and ring.ranges(8, 2, 3) == (("buf0", 0, 8),)
 
 
 def test_a_region_is_handed_out_in_turn():

@@ -12,7 +12,7 @@ from gradcore.isa.config import EngineConfig
 from gradcore.network.description import Network
 from gradcore.network.net_toml import load
 from gradcore.ops.convolution import Conv, Dense
-from gradcore.report import bench, bench_table
+from gradcore.report import bench, bench_table, large_layers
 
 TINY = """
 name = "tiny"
@@ -124,6 +124,7 @@ def test_differing_words_fail(net, tmp_path, monkeypatch):
         (["digits", "--backend", "machine"], "sim, sim-axi, sim-avalon"),
         (["digits", "--backend", "board"], "sim-axi"),
         (["--all", "--stall", "0.1"], "--all"),
+        (["--layer", "nothing"], "--layer: 'nothing'"),
     ],
 )
 def test_refusals(arguments, text, capsys):
@@ -188,6 +189,16 @@ def test_page_shows_the_stored_figures():
     assert known and all(row["differing_words"] == 0 and row["words_compared"] for row in known.values())
 
 
+def test_large_layers_have_all_passes_and_no_differing_words():
+    known = json.loads(large_layers.FIGURES.read_text())
+    assert known and all(row["differing_words"] == 0 and row["words_compared"] for row in known.values())
+    for name, row in known.items():
+        macs, least = large_layers.least(large_layers.LAYERS[name]())
+        assert set(row["passes"]) == set(least) == {"FP", "BP", "WU"}
+        assert all(one["busy"] >= 0.99 * macs / 1024 for one in row["passes"].values())
+        assert abs(row["expected_deviation_percent"]) < 3
+
+
 class Measured(Exception):
     """Instead of a simulation: what would have been simulated."""
 
@@ -229,5 +240,7 @@ def test_an_option_changes_the_engine_of_an_example(monkeypatch):
 
 def test_the_page_names_a_command_of_its_rows():
     found = re.findall(r"`python -m gradcore bench ([^`]*)`", bench_table.PAGE.read_text())
-    commands = [line.split() for line in found if line != "--all"]
+    layers = [line.split()[1] for line in found if line.startswith("--layer ")]
+    assert layers and all(name in large_layers.LAYERS for name in layers)
+    commands = [line.split() for line in found if line != "--all" and not line.startswith("--layer ")]
     assert commands and all(command in map(bench_table.command, bench_table.CASES) for command in commands)
