@@ -178,10 +178,11 @@ def test_wrong_options_are_named(net, arguments, names):
 
 
 def test_network_that_does_not_fit_names_the_layer(tmp_path):
-    (tmp_path / "net.toml").write_text(NET.replace("maps = 4", "maps = 4000"))
+    (tmp_path / "net.toml").write_text(NET.replace("maps = 4", "maps = 64"))
     train = ["train", tmp_path / "net.toml", "--data", dataset(tmp_path), "--out", tmp_path / "run"]
+    small = ["--engine", "cols=32,mem_bytes=16,act_depth=64"]
     for command in (["compile", tmp_path / "net.toml"], [*train, "--backend", "machine"], [*train, "--backend", "sim"]):
-        refused(gradcore(*command), "net.toml", "layer", "limit")
+        refused(gradcore(*command, *small), "net.toml", "layer", "limit")
 
 
 def test_reference_run_leaves_a_folder_that_repeats(tmp_path, net):
