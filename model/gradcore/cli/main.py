@@ -107,6 +107,10 @@ def bench(
     """Measure a training iteration on the compiled RTL: cycles and stalls by the engine's counters, all weights
     compared."""
     if layer:
+        if net or everything or engine or data or out or stall or minibatch or backend != "sim":
+            raise UserError(
+                "--layer: has its own network, engine and memory; only --iterations, --seed and --json go with it"
+            )
         _bench_layers(layer, iterations, seed, json_file)
     if everything:
         cases: list[bench_table.Case] = [case for case in bench_table.CASES if only in bench_table.name_of(case)]

@@ -94,7 +94,8 @@ def page_text(known: dict) -> str:
         "([integration.md](integration.md)). Ideal: the",
         "multiply-accumulates divided by the array's size. Written by",
         f"`python -m gradcore bench --all`; one row: `python -m gradcore bench {' '.join(command(CASES[-2]))}`, with",
-        "`--dram-bytes-per-cycle` and `--dram-latency` for another memory.",
+        "`--dram-bytes-per-cycle` and `--dram-latency` for another memory. The last of "
+        "`iterations` in benchmarks.json counts.",
         "",
         "| run | cycles per image | ideal | MAC utilisation | compiler's estimate | DRAM kB per image "
         "| DRAM-bound cycles | largest stalls, cycles per image | differing words |",

@@ -124,6 +124,8 @@ def test_differing_words_fail(net, tmp_path, monkeypatch):
         (["digits", "--backend", "board"], "sim-axi"),
         (["--all", "--stall", "0.1"], "--all"),
         (["--layer", "nothing"], "--layer: 'nothing'"),
+        (["digits", "--layer", "fc-4096-1000"], "--layer: has its own"),
+        (["--layer", "fc-4096-1000", "--engine", "64x32"], "--layer: has its own"),
     ],
 )
 def test_refusals(arguments, text, capsys):
