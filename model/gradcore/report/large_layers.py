@@ -30,6 +30,21 @@ def convolution(maps: int, side: int, images: int) -> Network:
     return Network(f"conv{maps}x{side}", (16, side, side), (*layers, Dense(10)), minibatch=images)
 
 
+def odd_convolution(maps: int, kernel: int, side: int, inputs: int, images: int) -> Network:
+    """Square kernel, `inputs` to `maps`, of an odd `side`: as `convolution`, then a convolution without padding to a
+    side that can be pooled, and 2x2 pooling down to 6."""
+    even = side // 4 * 4
+    layers = [
+        Conv(inputs, (1, 1)),
+        Conv(maps, (kernel, kernel), (kernel // 2, kernel // 2)),
+        Conv(16, (side - even + 1, side - even + 1), pool=2),
+    ]
+    while (even := even // 2) > 6:
+        layers.append(Conv(16, (1, 1), pool=2))
+    name = f"conv{inputs}-{maps}x{side}"
+    return Network(name, (16, side, side), (*layers, Dense(10)), minibatch=images)
+
+
 def dense(maps: int, side: int, outputs: int, images: int) -> Network:
     """Fully connected, `maps` maps of `side` x `side` pixels to `outputs`, behind a 1x1 convolution."""
     before = Conv(maps, (1, 1), pool=2 if side > 1 else None)
@@ -46,6 +61,8 @@ LAYERS: dict[str, Callable[[], Network]] = {
     "conv-256-56": lambda: convolution(256, 56, 1),
     "conv-512-28": lambda: convolution(512, 28, 4),
     "conv-512-14": lambda: convolution(512, 14, 16),
+    "conv-256-27": lambda: odd_convolution(256, 5, 27, 96, 64),
+    "conv-384-13": lambda: odd_convolution(384, 3, 13, 256, 64),
 }
 
 
