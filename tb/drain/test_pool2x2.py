@@ -5,7 +5,7 @@ import cocotb
 import numpy as np
 import pytest
 
-from gradcore.ops.max_pooling import max_pool
+from gradcore.ops.max_pooling import MaxPooling, max_pool
 from tb.support.bench import cycles, reset, start
 from tb.support.bits import pack, unpack
 from tb.support.folds import pooled_to_lanes, to_lanes, to_maps
@@ -19,7 +19,8 @@ def pool(data, fold: int, grid: int, height: int, width: int) -> tuple[list, lis
     """Results, write enables and one-hot index of maps that end after `height` rows and `width` columns."""
     maps = to_maps(data, fold, grid)
     z = maps[:, :, :height, :width]
-    out, gate = max_pool(z)
+    out, chosen = max_pool(z)
+    gate = MaxPooling().gate(chosen, z.shape)
     index = np.zeros(maps.shape, dtype=int)
     index[:, :, :height, :width] = gate
     room = ((0, 0), (0, 0), (0, maps.shape[2] // 2 - out.shape[2]), (0, maps.shape[3] // 2 - out.shape[3]))

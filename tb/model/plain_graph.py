@@ -45,11 +45,13 @@ class Step:
                 if layer.relu:
                     order.append(made := self.relu(made))
                 if getattr(layer, "pool", None):
-                    order.append(made := self.maximum(made))
+                    order.append(made := self.maximum(made, (2, 2), (2, 2), (0, 0), False))
             else:
-                make = {"ReluLayer": self.relu, "MaxPool": self.maximum}.get(kind)
-                if make:
-                    made = make(sources[0])
+                if kind == "ReluLayer":
+                    made = self.relu(sources[0])
+                    made.layer = number
+                elif kind == "MaxPool":
+                    made = self.maximum(sources[0], *window_of(layer), layer.ceil_mode)
                     made.layer = number
                 elif kind == "AveragePool":
                     made = self.average(layer, number, sources[0], own)
@@ -87,14 +89,22 @@ class Step:
     def convolution(self, layer, number, index, source, own):
         p, s = self.network.parameters[index], self.state[index]
         (o_maps, c_maps, ky_n, kx_n), (up, left) = p.weight_shape, p.pad
-        rows, columns = source.shape[1] + 2 * up - ky_n + 1, source.shape[2] + 2 * left - kx_n + 1
+        down, right = two(getattr(layer, "stride", 1))
+        rows = (source.shape[1] + 2 * up - ky_n) // down + 1
+        columns = (source.shape[2] + 2 * left - kx_n) // right + 1
+        o_group = o_maps // getattr(layer, "groups", 1)
+
+        def read(n, o, y, i, c, ky, kx):
+            place = n, o // o_group * c_maps + c, y * down + ky - up, i * right + kx - left
+            return source.values.get(place, 0)
+
         frac = source.frac + own["weight"]
         taps = list(product(range(c_maps), range(ky_n), range(kx_n)))
         sums = {}
         for n, o, (y, i) in product(self.images, range(o_maps), pixels((rows, columns))):
             acc = int(s["bias"][o]) << frac - own["bias"] if layer.bias else 0
             for c, ky, kx in taps:
-                acc += source.values.get((n, c, y + ky - up, i + kx - left), 0) * int(s["weight"][o, c, ky, kx])
+                acc += read(n, o, y, i, c, ky, kx) * int(s["weight"][o, c, ky, kx])
             sums[n, o, y, i] = acc
         values = self.rounded(sums, number, 0, frac - own["act"])
         made = Words(values, (o_maps, rows, columns), own["act"], own["delta"], number)
@@ -102,7 +112,7 @@ class Step:
         def back(delta):
             grad = {
                 (o, c, ky, kx): sum(
-                    delta[n, o, y, i] * source.values.get((n, c, y + ky - up, i + kx - left), 0)
+                    delta[n, o, y, i] * read(n, o, y, i, c, ky, kx)
                     for n in self.images
                     for y, i in pixels((rows, columns))
                 )
@@ -127,15 +137,12 @@ class Step:
             )
             if source.delta_frac is None:
                 return
-            part = {
-                (n, c, y, i): sum(
-                    delta.get((n, o, y + up - ky, i + left - kx), 0) * int(s["weight"][o, c, ky, kx])
-                    for o in range(o_maps)
-                    for ky, kx in pixels((ky_n, kx_n))
-                )
-                for n in self.images
-                for c, y, i in places(source.shape)
-            }
+            part = {(n, *place): 0 for n in self.images for place in places(source.shape)}
+            for (n, o, y, i), d in delta.items():
+                for c, ky, kx in taps:
+                    place = n, o // o_group * c_maps + c, y * down + ky - up, i * right + kx - left
+                    if place in part:
+                        part[place] += d * int(s["weight"][o, c, ky, kx])
             source.parts.append((own["delta"] + own["weight"], part, False))
 
         made.back = back
@@ -152,41 +159,53 @@ class Step:
         made.back = back
         return made
 
-    def maximum(self, source):
-        maps, rows, columns = source.shape
-        made = Words({}, (maps, rows // 2, columns // 2), source.frac, source.delta_frac, source.layer)
+    def maximum(self, source, window, stride, pad, ceil_mode):
+        counts = [
+            windows(size, *axis, ceil_mode) for size, *axis in zip(source.shape[1:], window, stride, pad, strict=True)
+        ]
+        made = Words({}, (source.shape[0], *counts), source.frac, source.delta_frac, source.layer)
         first = {}
         for n, (c, y, i) in product(self.images, list(places(made.shape))):
-            window = [(n, c, 2 * y + dy, 2 * i + dx) for dy in (0, 1) for dx in (0, 1)]
-            first[n, c, y, i] = max(window, key=lambda k: source.values[k])
+            pixels_of = self.window(source, n, c, y, i, window, stride, pad)
+            first[n, c, y, i] = max(pixels_of, key=lambda k: source.values[k])
             made.values[n, c, y, i] = source.values[first[n, c, y, i]]
+        overlap = any(size > step for size, step in zip(window, stride))
 
         def back(delta):
-            part = dict.fromkeys(source.values, 0) | {first[k]: d for k, d in delta.items()}
-            source.parts.append((source.delta_frac, part, True))
+            part = dict.fromkeys(source.values, 0)
+            for k, d in delta.items():
+                part[first[k]] += d
+            source.parts.append((source.delta_frac, part, not overlap))
 
         made.back = back
         return made
 
+    def window(self, source, n, c, y, i, window, stride, pad):
+        """The pixels of a window that are on the map, in raster order."""
+        corner = y * stride[0] - pad[0], i * stride[1] - pad[1]
+        found = [(n, c, corner[0] + dy, corner[1] + dx) for dy in range(window[0]) for dx in range(window[1])]
+        return [k for k in found if k in source.values]
+
     def average(self, layer, number, source, own):
-        high, wide = layer.window if isinstance(layer.window, tuple) else (layer.window, layer.window)
-        m = (2 * 2**15 + high * wide) // (2 * high * wide)
-        shape = (source.shape[0], source.shape[1] // high, source.shape[2] // wide)
+        window, stride, pad = window_of(layer)
+        area = window[0] * window[1]
+        m = (2 * 2**15 + area) // (2 * area)
+        counts = [windows(size, *axis, False) for size, *axis in zip(source.shape[1:], window, stride, pad)]
+        shape = (source.shape[0], *counts)
         sums = {
-            (n, c, y, i): m * sum(source.values[n, c, y * high + dy, i * wide + dx] for dy, dx in pixels((high, wide)))
+            (n, *at): m * sum(source.values[k] for k in self.window(source, n, *at, window, stride, pad))
             for n in self.images
-            for c, y, i in places(shape)
+            for at in places(shape)
         }
         values = self.rounded(sums, number, 0, source.frac + 15 - own["act"])
         delta_frac = None if source.delta_frac is None else own["delta"]
         made = Words(values, shape, own["act"], delta_frac, number)
 
         def back(delta):
-            part = {
-                (n, c, y * high + dy, i * wide + dx): d * m
-                for (n, c, y, i), d in delta.items()
-                for dy, dx in pixels((high, wide))
-            }
+            part = dict.fromkeys(source.values, 0)
+            for at, d in delta.items():
+                for k in self.window(source, *at, window, stride, pad):
+                    part[k] += d * m
             source.parts.append((own["delta"] + 15, part, False))
 
         made.back = back
@@ -220,6 +239,26 @@ class Step:
             delta[n, o, y, i] = plain_round(d * factor << 16, 16 + last.frac - last.delta_frac, width, "half_up")
         last.parts.append((last.delta_frac, delta, True))
         return total
+
+
+def two(value):
+    """One number or two as (rows, columns)."""
+    return tuple(value) if isinstance(value, (tuple, list)) else (value, value)
+
+
+def window_of(layer):
+    """(window, stride, pad) of a pooling layer."""
+    window = two(layer.window)
+    return window, window if layer.stride is None else two(layer.stride), two(layer.pad)
+
+
+def windows(size, window, stride, pad, ceil_mode):
+    """Number of windows along an axis: those that begin at -pad, stride - pad, .. and end on the padded map; with
+    ceil_mode the next one, too, if it begins before the map's end and some of the padded map would be left."""
+    begins = [begin for begin in range(-pad, size + pad, stride) if begin + window <= size + pad]
+    if ceil_mode and begins[-1] + window < size + pad and begins[-1] + stride < size:
+        begins.append(begins[-1] + stride)
+    return len(begins)
 
 
 def places(shape):

@@ -4,6 +4,7 @@ the last one. Finds those runs in a network's graph and refuses what is none of 
 
 from gradcore.compiler.limits import CompileError
 from gradcore.network.graph import INPUT
+from gradcore.ops.layer import Parametric
 
 
 class NotOnEngine(CompileError):
@@ -20,10 +21,15 @@ def check_chain(network) -> None:
     graph, layers = network.graph, network.parameters
     fused = {name for p in layers for name in p.nodes}
     for node in graph.nodes:
-        if not node.operator.parametric and node.name not in fused:
-            what = node.operator.what
-            nearest = "convolutions, each with a ReLU and a 2x2 maximum pooling behind it"
-            raise NotOnEngine(graph.tensors[node.name].layer_name, what, nearest)
+        operator, layer = node.operator, graph.tensors[node.name].layer_name
+        if not isinstance(operator, Parametric):
+            if node.name not in fused:
+                nearest = "convolutions, each with a ReLU and a 2x2 maximum pooling behind it"
+                raise NotOnEngine(layer, operator.what, nearest)
+        elif operator.stride != (1, 1):
+            raise NotOnEngine(layer, f"a {operator.what} of stride {operator.stride[0]}x{operator.stride[1]}", "1x1")
+        elif operator.groups > 1:
+            raise NotOnEngine(layer, f"a {operator.what} in {operator.groups} groups", "1 group")
     for before, p in zip((None, *layers), layers):
         if p.input != (before.output if before else INPUT):
             raise NotOnEngine(p.name, "a branch", f"a layer that reads '{before.name}' alone" if before else "a chain")

@@ -181,7 +181,8 @@ class _Builder:
         if bias:
             most = self.width - 2
             check.within("format.bias", fb, sums - most, sums, f"fa + fw - fb = {sums - fb} is outside 0..{most}")
-        return Weights((operator.maps, shape[0], *operator.kernel), fw, fb, bias, sums - fb if bias else 0)
+        maps = operator.maps, shape[0] // operator.groups
+        return Weights((*maps, *operator.kernel), fw, fb, bias, sums - fb if bias else 0)
 
     def _delta_fits(self, tensor: Tensor, readers: list[Node]) -> None:
         """The exact sum of all contributions to a local gradient must fit, aligned to the finest."""

@@ -80,7 +80,7 @@ def _layer(name: str, kind: type[Layer]) -> dict:
 def _value(f: Field) -> dict:
     if choices := f.metadata.get("choices"):
         return {"enum": list(choices)}
-    if f.type is tuple:
+    if f.type in (tuple, tuple | None):
         one = _integer(*f.metadata["range"])
         return {"anyOf": [one, {"type": "array", "items": one, "minItems": 2, "maxItems": 2}]}
     return _integer(*f.metadata["range"]) if f.type is int else {"type": TYPES[f.type]}

@@ -116,10 +116,10 @@ def _parameters(
 
 
 def _run(graph: Graph, node: Node) -> list[Node]:
-    """The node, a ReLU and a maximum pooling behind it, as far as each reads the one before alone."""
+    """The node, a ReLU and a 2x2 maximum pooling behind it, as far as each reads the one before alone."""
     run = [node]
-    for kind in (Relu, MaxPooling):
+    for operator in (Relu(), MaxPooling()):
         readers = graph.readers[run[-1].name]
-        if len(readers) == 1 and isinstance(readers[0].operator, kind):
+        if len(readers) == 1 and readers[0].operator == operator:
             run.append(readers[0])
     return run

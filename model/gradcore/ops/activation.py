@@ -32,6 +32,10 @@ class Relu(Operator):
     ) -> list[np.ndarray]:
         return [delta * saved]
 
+    def gate(self, saved: Any, shape: tuple[int, ...]) -> np.ndarray:
+        gate: np.ndarray = saved
+        return gate
+
 
 @dataclass(frozen=True)
 class ReluLayer(Layer):

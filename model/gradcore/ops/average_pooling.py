@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Average pooling over windows that do not overlap (doc/numerics.md, "Other layers")."""
+"""Average pooling (doc/numerics.md, "Other layers")."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gradcore.ops import checks as check
-from gradcore.ops.checks import NetworkError
 from gradcore.ops.layer import Arithmetic, Layer, Operator, Place, Shape
+from gradcore.ops.windows import Windows, checked
 
 WINDOW_MAX = 128
 BITS = 15  # of the reciprocal of the window's area
@@ -17,18 +16,17 @@ BITS = 15  # of the reciprocal of the window's area
 
 @dataclass(frozen=True)
 class AveragePooling(Operator):
-    """Mean of each window of `window` (rows, columns); rows and columns that fill no window are dropped.
+    """Mean of each window; what is outside the map counts as zeros.
 
     On integers: exact sum times m = round(2^15 / area), a fraction of 15 bits more. Backward: delta times m, in every
-    element of the window.
+    pixel of the window.
     """
 
-    window: tuple[int, int]
+    windows: Windows
     what: ClassVar[str] = "average pooling"
 
     def shape(self, shapes: list[Shape]) -> Shape:
-        maps, rows, columns = shapes[0]
-        return maps, rows // self.window[0], columns // self.window[1]
+        return self.windows.shape(shapes[0])
 
     def forward_frac(self, fractions: Sequence[int], weight_frac: int) -> int:
         return fractions[0] + BITS
@@ -37,19 +35,16 @@ class AveragePooling(Operator):
         return delta_frac + BITS
 
     def forward_most(self, words: int, shapes: list[Shape], fractions: Sequence[int]) -> int:
-        return words * self.window[0] * self.window[1] << BITS
+        return words * self.windows.area << BITS
 
     def backward_most(self, words: int, shapes: list[Shape]) -> int:
-        return words << BITS
+        return words * self.windows.meeting << BITS
 
     def forward(
         self, arithmetic: Arithmetic, inputs: list[np.ndarray], node: Place, state: Mapping[str, np.ndarray]
     ) -> tuple[np.ndarray, Any]:
-        images, maps, rows, columns = inputs[0].shape
-        high, wide = rows // self.window[0], columns // self.window[1]
-        used = inputs[0][:, :, : high * self.window[0], : wide * self.window[1]]
-        sums = used.reshape(images, maps, high, self.window[0], wide, self.window[1]).sum(axis=(3, 5))
-        return arithmetic.times(sums, self._reciprocal, BITS), None
+        sums = self.windows.split(inputs[0], 0).sum(axis=0)
+        return arithmetic.times(sums, 1 / self.windows.area, BITS), None
 
     def backward(
         self,
@@ -59,31 +54,23 @@ class AveragePooling(Operator):
         saved: Any,
         state: Mapping[str, np.ndarray],
     ) -> list[np.ndarray]:
-        full = inputs[0] * 0
-        share = arithmetic.times(delta, self._reciprocal, BITS).repeat(self.window[0], axis=2)
-        full[:, :, : share.shape[2], : delta.shape[3] * self.window[1]] = share.repeat(self.window[1], axis=3)
-        return [full]
-
-    @property
-    def _reciprocal(self) -> float:
-        return 1 / (self.window[0] * self.window[1])
+        share = arithmetic.times(delta, 1 / self.windows.area, BITS)
+        return [self.windows.join(np.broadcast_to(share, (self.windows.area, *share.shape)), inputs[0].shape)]
 
 
 @dataclass(frozen=True)
 class AveragePool(Layer):
-    """Average pooling over windows of `window` rows and columns (one number or two, 1..128)."""
+    """Average pooling. What is outside the map counts as zeros.
+
+    window, stride, pad: (rows, columns) or one number for both: window 1..128; stride 1..128, by default the window;
+    pad up to half the window.
+    """
 
     prefix: ClassVar[str] = "average"
 
     window: tuple = field(default=(2, 2), metadata={"range": (1, WINDOW_MAX)})
+    stride: tuple | None = field(default=None, metadata={"range": (1, WINDOW_MAX)})
+    pad: tuple = field(default=(0, 0), metadata={"range": (0, WINDOW_MAX // 2)})
 
     def operators(self, shapes: list[Shape]) -> list[tuple[str, Operator]]:
-        window = check.pair("window", self.window, 1, (WINDOW_MAX, WINDOW_MAX))
-        _, rows, columns = shapes[0]
-        if window[0] > rows or window[1] > columns:
-            raise NetworkError(
-                "window",
-                f"{window[0]}x{window[1]} does not fit maps of {rows}x{columns}",
-                f"{min(window[0], rows)}x{min(window[1], columns)}",
-            )
-        return [("", AveragePooling(window))]
+        return [("", AveragePooling(checked(shapes[0], WINDOW_MAX, self.window, self.stride, self.pad, False)))]

@@ -35,7 +35,7 @@ class Arithmetic(Protocol):
 @dataclass(frozen=True)
 class Weights:
     """Weights and bias of a parametric operator at its place: shape (O, C, KY, KX), fractions, and e, by which the bias
-    is shifted (doc/numerics.md, "Forward pass")."""
+    is shifted (doc/numerics.md, "Forward pass"); C: input maps of a group."""
 
     shape: tuple[int, int, int, int]
     fw: int
@@ -67,6 +67,11 @@ class Operator:
     parametric: ClassVar[bool] = False
     rounded: ClassVar[bool] = True
     what: ClassVar[str] = ""  # in messages
+
+    @property
+    def sums_back(self) -> bool:
+        """Does `backward` give sums, not words in the format of its delta?"""
+        return self.rounded
 
     def shape(self, shapes: list[Shape]) -> Shape:
         """Shape of the output. Raises NetworkError."""
@@ -109,14 +114,21 @@ class Operator:
         """Those of weight and bias."""
         raise NotImplementedError
 
+    def gate(self, saved: Any, shape: tuple[int, ...]) -> np.ndarray:
+        """Where the local gradient passes (bool, `shape` of the input), of an operator that lets it pass or not."""
+        raise NotImplementedError
+
 
 class Parametric(Operator):
-    """An operator with weights (maps, maps of its input, *kernel) and a bias. kernel and pad: (rows, columns)."""
+    """An operator with weights (maps, maps of its input / groups, *kernel) and a bias. kernel, pad and stride: (rows,
+    columns)."""
 
     parametric: ClassVar[bool] = True
     maps: int
     kernel: tuple[int, int]
     pad: tuple[int, int]
+    stride: tuple[int, int]
+    groups: int
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,31 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""2x2 maximum pooling with stride 2 (doc/numerics.md, "Forward pass")."""
+"""Maximum pooling (doc/numerics.md, "Forward pass" and "Other layers")."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
-from gradcore.ops.checks import NetworkError
 from gradcore.ops.layer import Arithmetic, Layer, Operator, Place, Shape
+from gradcore.ops.windows import Windows, checked
+
+WINDOW_MAX = 16
 
 
 @dataclass(frozen=True)
 class MaxPooling(Operator):
-    """Maximum of each 2x2 window; an odd last row or column is dropped. The first of equal values is the maximum."""
+    """Maximum of each window; of equal values the first in raster order. What is outside the map is never it."""
 
+    windows: Windows = Windows()
     rounded: ClassVar[bool] = False
     what: ClassVar[str] = "maximum pooling"
 
+    @property
+    def sums_back(self) -> bool:
+        return self.windows.meeting > 1
+
     def shape(self, shapes: list[Shape]) -> Shape:
-        maps, rows, columns = shapes[0]
-        return maps, rows // 2, columns // 2
+        return self.windows.shape(shapes[0])
+
+    def backward_most(self, words: int, shapes: list[Shape]) -> int:
+        return words * self.windows.meeting
 
     def forward(
         self, arithmetic: Arithmetic, inputs: list[np.ndarray], node: Place, state: Mapping[str, np.ndarray]
     ) -> tuple[np.ndarray, Any]:
-        return max_pool(inputs[0])
+        return max_pool(inputs[0], self.windows)
 
     def backward(
         self,
@@ -35,36 +44,41 @@ class MaxPooling(Operator):
         saved: Any,
         state: Mapping[str, np.ndarray],
     ) -> list[np.ndarray]:
-        return [upsample(delta, saved.shape) * saved]
+        return [self.windows.join(delta * saved, inputs[0].shape)]
+
+    def gate(self, saved: Any, shape: tuple[int, ...]) -> np.ndarray:
+        return self.windows.join(saved, shape)
 
 
 @dataclass(frozen=True)
 class MaxPool(Layer):
-    """2x2 maximum pooling as a layer of its own. It has its input's format."""
+    """Maximum pooling. It has its input's format.
+
+    window, stride, pad: (rows, columns) or one number for both: window 1..16; stride 1..16, by default the window; pad
+    up to half the window. ceil_mode: rows and columns at the end that fill no window get one.
+    """
 
     prefix: ClassVar[str] = "pool"
     own_formats: ClassVar[tuple] = ()
 
+    window: tuple = field(default=(2, 2), metadata={"range": (1, WINDOW_MAX)})
+    stride: tuple | None = field(default=None, metadata={"range": (1, WINDOW_MAX)})
+    pad: tuple = field(default=(0, 0), metadata={"range": (0, WINDOW_MAX // 2)})
+    ceil_mode: bool = False
+
     def operators(self, shapes: list[Shape]) -> list[tuple[str, Operator]]:
-        if min(shapes[0][1:]) < 2:
-            raise NetworkError("type", f"maps of {shapes[0][1]}x{shapes[0][2]} cannot be pooled", "no pooling")
-        return [("", MaxPooling())]
+        return [("", MaxPooling(checked(shapes[0], WINDOW_MAX, self.window, self.stride, self.pad, self.ceil_mode)))]
 
 
-def max_pool(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(maximum of each window, gate) of maps `a` (N, O, H, W). The gate, bool of the shape of `a`, tells the maxima."""
-    rows, columns = a.shape[2] // 2, a.shape[3] // 2
-    windows = np.stack([a[:, :, y : 2 * rows : 2, x : 2 * columns : 2] for y in (0, 1) for x in (0, 1)])
-    first = windows.argmax(axis=0)
-    gate = np.zeros(a.shape, dtype=bool)
-    for place in range(4):
-        gate[:, :, place // 2 : 2 * rows : 2, place % 2 : 2 * columns : 2] = first == place
-    return windows.max(axis=0), gate
+def max_pool(a: np.ndarray, windows: Windows = Windows()) -> tuple[np.ndarray, np.ndarray]:
+    """(maximum of each window, where in the window it is) of maps `a` (N, C, H, W). The second, bool, has an axis of
+    places in raster order in front."""
+    lowest = -np.inf if a.dtype.kind == "f" else np.iinfo(a.dtype).min
+    parts = windows.split(a, lowest)
+    return parts.max(axis=0), parts.argmax(axis=0) == np.arange(len(parts))[:, None, None, None, None]
 
 
 def upsample(e: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Copy each element of pooled maps `e` to its 2x2 window in maps of `shape` (N, O, H, W); a dropped odd row or
-    column is 0."""
-    full = np.zeros(shape, dtype=e.dtype)
-    full[:, :, : 2 * e.shape[2], : 2 * e.shape[3]] = e.repeat(2, axis=2).repeat(2, axis=3)
-    return full
+    """Each element of 2x2 pooled maps `e` in all pixels of its window, in maps of `shape` (N, C, H, W); 0 elsewhere.
+    The backward pass is this, times the gate."""
+    return Windows().join(np.broadcast_to(e, (4, *e.shape)), shape)

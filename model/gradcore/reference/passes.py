@@ -86,10 +86,11 @@ def by_layer(network: Network, done: Pass) -> dict:
     """The tensors of a pass as lists with one entry per layer with weights: act (its input), z, out, gate (bool), delta
     (at z), error (of its input, None where nobody needs it), grad, grad_bias."""
     found: dict[str, list] = {key: [] for key in TENSORS}
+    operators = {node.name: node.operator for node in network.graph.nodes}
     for p in network.parameters:
         gate = np.ones(done.words[p.name].shape, dtype=bool)
         for name in p.nodes[1:]:
-            gate = gate & done.saved[name]
+            gate = gate & operators[name].gate(done.saved[name], gate.shape)
         grad, grad_bias = done.gradients[p.name]
         values = (done.words[p.input], done.words[p.name], done.words[p.output], gate, done.deltas[p.name])
         for key, value in zip(TENSORS, (*values, done.deltas.get(p.input), grad, grad_bias)):

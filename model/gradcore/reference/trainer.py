@@ -223,7 +223,7 @@ class _Integers:
     def delta(self, tensor: Tensor, parts: list[tuple[Node, np.ndarray]]) -> np.ndarray:
         """The local gradient of a tensor: the exact sum of all contributions, rounded once."""
         graph = self.network.graph
-        if len(parts) == 1 and not parts[0][0].operator.rounded:
+        if len(parts) == 1 and not parts[0][0].operator.sums_back:
             return parts[0][1]  # words already
         fractions = [graph.contribution_frac(node) for node, _ in parts]
         own = tensor.known_delta_frac

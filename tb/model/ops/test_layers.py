@@ -8,7 +8,7 @@ import pytest
 from gradcore.network.description import Network
 from gradcore.ops.convolution import Conv, Dense, conv, conv_input, conv_weights
 from gradcore.ops.loss import loss_delta, loss_shift, targets
-from gradcore.ops.max_pooling import max_pool, upsample
+from gradcore.ops.max_pooling import MaxPooling, max_pool, upsample
 from gradcore.reference.float_trainer import FloatTrainer
 
 
@@ -49,7 +49,8 @@ def test_integers_beyond_the_mantissa_stay_exact(rng):
 @pytest.mark.parametrize("relu", [False, True])
 def test_first_of_equal_values_is_the_maximum(relu):
     every = np.array(np.meshgrid(*[[-2, 0, 1, 3]] * 4)).reshape(4, -1).T.reshape(-1, 1, 2, 2)
-    out, gate = max_pool(np.maximum(every, 0) if relu else every)
+    out, chosen = max_pool(np.maximum(every, 0) if relu else every)
+    gate = MaxPooling().gate(chosen, every.shape)
     gate = gate & (every > 0) if relu else gate
     for z, a, g in zip(every[:, 0], out[:, 0, 0, 0], gate[:, 0]):
         flat = [max(v, 0) if relu else v for v in z.ravel().tolist()]
@@ -60,7 +61,8 @@ def test_first_of_equal_values_is_the_maximum(relu):
 
 def test_odd_rows_and_columns_are_dropped(rng):
     z = rng.integers(-9, 9, (2, 3, 5, 7))
-    out, gate = max_pool(z)
+    out, chosen = max_pool(z)
+    gate = MaxPooling().gate(chosen, z.shape)
     assert (
         out.shape == (2, 3, 2, 3) and not gate[:, :, 4].any() and not gate[:, :, :, 6].any() and gate.sum() == out.size
     )

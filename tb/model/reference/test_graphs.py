@@ -34,33 +34,41 @@ def random_graph(rng):
     first = shapes["input"]
     for number in range(int(rng.integers(2, 6))):
         name, source = f"l{number}", str(rng.choice(list(shapes)))
-        maps, rows, columns = shapes[source]
+        _, *size = shapes[source]
         formats = {"act": int(rng.integers(8, 12)), "delta": int(rng.integers(10, 14))} if rng.random() < 0.5 else {}
         alike = [other for other in shapes if shapes[other] == shapes[source]]
         kind = rng.choice(["conv", "relu", "max", "average", "add"])
         common = dict(name=name, inputs=(source,))
         if kind == "relu" and source != "input":
             layers.append(ReluLayer(**common))
-        elif kind == "max" and min(rows, columns) > 1:
-            layers.append(MaxPool(**common))
-            rows, columns = rows // 2, columns // 2
+        elif kind == "max":
+            layers.append(MaxPool(*random_windows(rng, size), bool(rng.integers(2)), **common))
         elif kind == "average":
-            window = int(rng.integers(1, rows + 1)), int(rng.integers(1, columns + 1))
-            layers.append(AveragePool(window, **common, formats=formats))
-            rows, columns = rows // window[0], columns // window[1]
+            layers.append(AveragePool(*random_windows(rng, size), **common, formats=formats))
         elif kind == "add" and len(alike) > 1:
             chosen = (source, *map(str, rng.choice(alike, int(rng.integers(1, 3)))))
             layers.append(Add(name=name, inputs=chosen, formats=formats))
         else:
-            maps, flags = int(rng.integers(1, 4)), rng.random(2) < 0.5
-            layers.append(Conv(maps, 3, 1, *map(bool, flags), **common, formats=formats))
-        shapes[name] = maps, rows, columns
+            flags, stride = rng.random(2) < 0.5, tuple(map(int, rng.choice([1, 1, 2, 3], 2)))
+            groups = int(rng.choice([n for n in range(1, 4) if shapes[source][0] % n == 0]))
+            maps, more = groups * int(rng.integers(1, 3)), dict(stride=stride, groups=groups, formats=formats)
+            layers.append(Conv(maps, 3, 1, *map(bool, flags), **common, **more))
+        shapes[name] = shapes[source]
+        for _, operator in layers[-1].operators([shapes[key] for key in layers[-1].inputs]):
+            shapes[name] = operator.shape([shapes[name]])
         unread = [key for key in [*unread, name] if key not in layers[-1].inputs]
     for number, name in enumerate(unread):
         layers.append(Dense(3, bool(rng.integers(2)), name=f"d{number}", inputs=(name,)))
     if len(unread) > 1:
         layers.append(Add(name="all", inputs=tuple(f"d{number}" for number in range(len(unread)))))
     return first, tuple(layers)
+
+
+def random_windows(rng, size):
+    """(window, stride, pad) that fit maps of `size`; every third time the stride is the window."""
+    window = tuple(int(rng.integers(1, min(n, 5) + 1)) for n in size)
+    stride = None if rng.random() < 0.3 else tuple(map(int, rng.integers(1, 4, 2)))
+    return window, stride, tuple(int(rng.integers(0, n // 2 + 1)) for n in window)
 
 
 def compare(network, state, x, labels, seed):
@@ -226,6 +234,13 @@ def test_refusals(old, new, message):
 def test_what_the_engine_cannot_is_refused_by_name():
     with pytest.raises(CompileError, match="layer 'c': the engine cannot compute addition yet; nearest supported: "):
         compile_network(parse(TOML))
+    for layer, what in (
+        (Conv(2, stride=(1, 2)), "layer 'conv0': .* a convolution of stride 1x2 yet; nearest supported: 1x1"),
+        (Conv(2, groups=2), "layer 'conv0': .* a convolution in 2 groups yet; nearest supported: 1 group"),
+        (MaxPool(3), "layer 'pool0': .* maximum pooling yet"),
+    ):
+        with pytest.raises(CompileError, match=what):
+            compile_network(Network("t", (2, 9, 9), (layer, Dense(2))))
     layers = (Conv(2, name="a"), Conv(2, name="b", inputs=("input",)), Add(inputs=("a", "b")), Dense(2))
     with pytest.raises(CompileError, match="layer 'add2': the engine cannot compute addition"):
         compile_network(Network("t", (1, 6, 6), layers))
