@@ -2,7 +2,9 @@
 """A training step of a network with branches in plain Python integers, one loop per index of doc/numerics.md: written
 from the text alone. Only the multipliers of the update, which the text leaves open, come from the network."""
 
+import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -227,6 +229,8 @@ class Step:
         return made
 
     def output_delta(self, last, labels):
+        if self.network.loss == "softmax_cross_entropy":
+            return self.softmax_delta(last, labels)
         one, total, width = 1 << last.frac, 0, self.network.data_width
         delta = {}
         for (n, o, y, i), a in last.values.items():
@@ -239,6 +243,30 @@ class Step:
             delta[n, o, y, i] = plain_round(d * factor << 16, 16 + last.frac - last.delta_frac, width, "half_up")
         last.parts.append((last.delta_frac, delta, True))
         return total
+
+    def softmax_delta(self, last, labels):
+        classes, total, delta = last.shape[0], 0, {}
+        for n in self.images:
+            z = [last.values[n, k, 0, 0] for k in range(classes)]
+            u = [math.floor((max(z) - one) * 23637 * Fraction(4) / Fraction(2) ** last.frac) for one in z]
+            e = [plain_exponential(one) for one in u]
+            s = sum(e)
+            length = len(f"{s:b}")
+            log2 = (length - 25) * 65536 + round(65536 * math.log2(1 + ((s >> length - 11) % 1024 + 0.5) / 1024))
+            total += log2 + u[labels[n]]
+            for k in range(classes):
+                p = (e[k] * (2 ** (24 + length) // s) // 2**length + 256) // 512
+                d = (p - (32768 if k == labels[n] else 0)) << 16
+                delta[n, k, 0, 0] = plain_round(d, 31 - last.delta_frac, self.network.data_width, "half_up")
+        last.parts.append((last.delta_frac, delta, True))
+        return total
+
+
+def plain_exponential(u):
+    """2^-(u / 2^16), fraction 24."""
+    whole, rest = divmod(u, 65536)
+    coarse, fine = (round(2 ** (17 - x)) for x in (rest // 256 / 256, rest % 256 / 65536))
+    return coarse * fine >> 10 + whole
 
 
 def two(value):

@@ -15,21 +15,11 @@ from gradcore.numerics.fixed_point import MODES
 from gradcore.ops import checks as check
 from gradcore.ops.checks import NAME_MAX, NetworkError
 from gradcore.ops.layer import LAYER_FORMATS, Layer, Shape
-from gradcore.ops.loss import LOSSES, loss_shift
+from gradcore.ops.loss import LOSSES, SOFTMAX, LossParameters, loss_shift
 
 OPTIMISERS = ("sgd", "momentum")
 LAYERS_MAX, WORDS_MAX = 1000, 1 << 28  # layers; weights and biases of all
 IMAGES_MAX = 65535
-
-
-@dataclass(frozen=True)
-class LossParameters:
-    """Numbers of the loss: its name, the targets in the output's format, the shift to the local gradient."""
-
-    loss: str
-    t_pos: int
-    t_neg: int
-    shift: int
 
 
 def default_fractions(data_width: int) -> dict[str, int]:
@@ -158,7 +148,10 @@ class Network:
                 raise NetworkError(field, text, nearest.get(field, "a Dense layer at the end"))
             if output.delta_frac is None:
                 raise NetworkError("type", "no layer with weights is before the loss", "a Dense layer at the end")
-            check.within("format.act", output.frac, 0, self.data_width - 2, "the target 1.0 does not fit the output")
+            if self.loss != SOFTMAX:
+                check.within(
+                    "format.act", output.frac, 0, self.data_width - 2, "the target 1.0 does not fit the output"
+                )
             shift = loss_shift(self.loss, output.frac, output.delta_frac)
             least = output.delta_frac + shift - 31
             text = f"the loss's shift {shift} is outside 0..31"
@@ -166,7 +159,7 @@ class Network:
         except NetworkError as error:
             error.layer, error.name = output.layer, output.layer_name
             raise
-        return LossParameters(self.loss, 1 << output.frac, 0, shift)
+        return LossParameters(self.loss, output.frac, 1 << max(output.frac, 0), 0, shift)
 
     @property
     def _fractions(self) -> dict[str, int]:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from gradcore.network.description import Network
 from gradcore.network.graph import Node, Tensor
 from gradcore.numerics.fixed_point import Format, dequantize
-from gradcore.ops.loss import difference, targets
+from gradcore.ops.loss import evaluate_real
 from gradcore.reference.passes import backward, by_layer, forward
 from gradcore.reference.trainer import State, initial_weights
 
@@ -56,12 +56,10 @@ class FloatTrainer:
         network, weights = self.network, self._weights()
         done = forward(network.graph, np.asarray(x, dtype=self.dtype), weights, self, keep=True)
         output = done.words[network.graph.output.name]
-        d = difference(network.loss, output[:, :, 0, 0], targets(labels, network.classes), self.dtype(1), self.dtype(0))
-        hinge = network.loss == "square_hinge"
-        delta = (d * self.dtype(2 if hinge else 1)).reshape(output.shape)
-        backward(network.graph, done, delta, weights, self)
-        self.last = by_layer(network, done) | {"d": d, "words": done.words, "deltas": done.deltas}
-        return float((d.astype(np.float64) ** 2).sum()) * (1.0 if hinge else 0.5)
+        delta, loss = evaluate_real(network.loss, output[:, :, 0, 0], labels)
+        backward(network.graph, done, delta.reshape(output.shape), weights, self)
+        self.last = by_layer(network, done) | {"words": done.words, "deltas": done.deltas}
+        return loss
 
     @DIVERGING
     def forward(self, x: ArrayLike) -> np.ndarray:

@@ -22,7 +22,7 @@ from gradcore.numerics.random_numbers import (
     random_tag,
     weight_random,
 )
-from gradcore.ops.loss import difference, loss_delta, loss_sum, targets
+from gradcore.ops.loss import evaluate
 from gradcore.ops.optimiser import update
 from gradcore.reference.passes import backward, by_layer, forward
 from gradcore.reference.saturation import Saturations
@@ -99,16 +99,13 @@ class ReferenceTrainer:
         network, arithmetic = self.network, self._arithmetic(iteration)
         self._overflows = False, False
         done = forward(network.graph, x, self._weights(), arithmetic, keep=True)
-        output, loss = done.words[network.graph.output.name], network.loss_parameters
-        clipped: list[int] = []
-        bits = targets(labels, network.classes)
-        d = difference(loss.loss, output.reshape(len(x), -1), bits, loss.t_pos, loss.t_neg)
-        delta = loss_delta(d, loss.shift, network.data_width, clipped).reshape(output.shape)
+        output, clipped = done.words[network.graph.output.name], list[int]()
+        delta, loss = evaluate(network.loss_parameters, output[:, :, 0, 0], labels, network.data_width, clipped)
         arithmetic.count(network.graph.output, "delta", clipped, delta)
-        backward(network.graph, done, delta, self._weights(), arithmetic)
-        self.last = by_layer(network, done) | {"d": d, "words": done.words, "deltas": done.deltas}
+        backward(network.graph, done, delta.reshape(output.shape), self._weights(), arithmetic)
+        self.last = by_layer(network, done) | {"words": done.words, "deltas": done.deltas}
         self._update(arithmetic.seed, self._numbers[len(x)])
-        return loss_sum(d)
+        return loss
 
     def overflow_agrees(self, flag: bool) -> bool:
         """Can an engine's overflow bit of the last step be `flag`? It must be set when a gradient was wrapped, and must

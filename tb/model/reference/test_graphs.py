@@ -11,6 +11,7 @@ from gradcore.network import Add, AveragePool, Conv, Dense, MaxPool, Network, Ne
 from gradcore.numerics.fixed_point import MODES
 from gradcore.numerics.random_numbers import iteration_seed
 from gradcore.ops.kinds import KINDS
+from gradcore.ops.loss import LOSSES
 from gradcore.reference.float_trainer import FloatTrainer
 from gradcore.reference.trainer import STATE, ReferenceTrainer
 from tb.model.plain_graph import Step
@@ -90,7 +91,7 @@ def compare(network, state, x, labels, seed):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_branches_are_the_definition(mode, rng):
-    loss = str(rng.choice(["euclidean", "square_hinge"]))
+    loss = str(rng.choice(list(LOSSES)))
     network = Network("t", (2, 4, 5), BRANCHES, loss=loss, rounding=mode, minibatch=3, learning_rate=0.02)
     x, labels = rng.integers(-9000, 9000, (3, 2, 4, 5)), rng.integers(0, 4, 3)
     compare(network, random_state(network, rng), x, labels, int(rng.integers(1 << 32)))
@@ -100,8 +101,8 @@ def test_branches_are_the_definition(mode, rng):
 def test_random_graphs_are_the_definition(number, rng):
     shape, layers = random_graph(rng)
     width = int(rng.integers(8, 17))
-    network = Network("t", shape, layers, data_width=width, minibatch=3) if width == 16 else None
-    network = network or Network("t", shape, tuple(plainly(layers)), data_width=width, minibatch=3)
+    layers, loss = layers if width == 16 else tuple(plainly(layers)), str(rng.choice(list(LOSSES)))
+    network = Network("t", shape, layers, loss, data_width=width, minibatch=3)
     half = 1 << width - 1
     x, labels = rng.integers(-half, half, (3, *shape)), rng.integers(0, network.classes, 3)
     compare(network, random_state(network, rng), x, labels, int(rng.integers(1 << 32)))
@@ -115,7 +116,7 @@ def plainly(layers):
 @pytest.mark.parametrize("number", range(6))
 def test_float_gradients_by_finite_differences(number, rng):
     shape, layers = ((2, 4, 5), BRANCHES) if number < 2 else random_graph(rng)
-    network = Network("t", shape, layers, loss=("euclidean", "square_hinge")[number % 2])
+    network = Network("t", shape, layers, loss=list(LOSSES)[number % 3])
     trainer = FloatTrainer(network, 3, np.float64)
     x, labels = rng.normal(size=(4, *shape)), rng.integers(0, network.classes, 4)
     trainer.gradients(x, labels)

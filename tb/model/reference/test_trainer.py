@@ -13,7 +13,7 @@ from gradcore.network.net_toml import load
 from gradcore.numerics.fixed_point import MODES
 from gradcore.numerics.random_numbers import iteration_seed
 from gradcore.ops.convolution import Conv, Dense
-from gradcore.ops.loss import loss_value
+from gradcore.ops.loss import LOSSES, loss_value
 from gradcore.reference.float_trainer import FloatTrainer
 from gradcore.reference.trainer import STATE, ReferenceTrainer
 from gradcore.sim.sources import ROOT
@@ -110,7 +110,7 @@ def test_modes_by_tensor_and_formats_by_layer(rng):
     compare(network, random_state(network, rng), rng.integers(-2048, 2048, (4, 1, 4, 4)), rng.integers(0, 2, 4), 3)
 
 
-@pytest.mark.parametrize("loss", ["euclidean", "square_hinge"])
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("kinks, near", [(False, 0.02), (True, 0.2)])
 def test_gradients_approach_float(loss, kinks, near, rng):
     """Near: of the norm. With kinks a rounding now and then opens another gate, which moves a whole local gradient."""
