@@ -245,21 +245,26 @@ class Step:
         return total
 
     def softmax_delta(self, last, labels):
-        classes, total, delta = last.shape[0], 0, {}
+        total, delta = 0, {}
         for n in self.images:
-            z = [last.values[n, k, 0, 0] for k in range(classes)]
-            u = [math.floor((max(z) - one) * 23637 * Fraction(4) / Fraction(2) ** last.frac) for one in z]
-            e = [plain_exponential(one) for one in u]
-            s = sum(e)
-            length = len(f"{s:b}")
-            log2 = (length - 25) * 65536 + round(65536 * math.log2(1 + ((s >> length - 11) % 1024 + 0.5) / 1024))
-            total += log2 + u[labels[n]]
-            for k in range(classes):
-                p = (e[k] * (2 ** (24 + length) // s) // 2**length + 256) // 512
-                d = (p - (32768 if k == labels[n] else 0)) << 16
-                delta[n, k, 0, 0] = plain_round(d, 31 - last.delta_frac, self.network.data_width, "half_up")
+            z = [last.values[n, k, 0, 0] for k in range(last.shape[0])]
+            d, loss = plain_softmax(z, labels[n], last.frac)
+            total += loss
+            for k, one in enumerate(d):
+                delta[n, k, 0, 0] = plain_round(one << 16, 31 - last.delta_frac, self.network.data_width, "half_up")
         last.parts.append((last.delta_frac, delta, True))
         return total
+
+
+def plain_softmax(z, label, fo):
+    """(d of each class, what LOSS gets) of the outputs `z` of one image."""
+    u = [math.floor((max(z) - one) * 23637 * Fraction(4) / Fraction(2) ** fo) for one in z]
+    e = [plain_exponential(one) for one in u]
+    s = sum(e)
+    length = len(f"{s:b}")
+    log2 = (length - 25) * 65536 + round(65536 * math.log2(1 + ((s >> length - 11) % 1024 + 0.5) / 1024))
+    p = [(one * (2 ** (24 + length) // s) // 2**length + 256) // 512 for one in e]
+    return [one - (32768 if k == label else 0) for k, one in enumerate(p)], log2 + u[label]
 
 
 def plain_exponential(u):

@@ -10,6 +10,7 @@ from gradcore.network.description import Network
 from gradcore.ops.convolution import Dense
 from gradcore.ops.loss import SOFTMAX, loss_value
 from gradcore.ops.softmax import difference, real_difference
+from tb.model.plain_graph import plain_softmax
 
 
 def outputs(rng, classes, fo):
@@ -31,6 +32,16 @@ def test_errors_are_bounded(classes, fo, rng):
     assert np.abs(d * 2.0**-15 - real).max() < 2 * 2**-15
     assert (d >= -(1 << 15)).all() and (d <= 1 << 15).all()
     assert abs(loss_value(SOFTMAX, total, fo) - value) < len(z) * 0.0006 + 2e-5 * value
+
+
+@pytest.mark.parametrize("fo", range(-8, 32, 3))
+def test_it_is_the_definition(fo, rng):
+    classes = int(rng.integers(1, 40))
+    z = outputs(rng, classes, min(fo, 15))
+    labels = rng.integers(0, classes, len(z))
+    d, total = difference(z, labels[:, None] == np.arange(classes), fo)
+    plain = [plain_softmax(one, label, fo) for one, label in zip(z.tolist(), labels.tolist())]
+    assert d.tolist() == [one for one, _ in plain] and total == sum(loss for _, loss in plain)
 
 
 def test_equal_outputs_share(rng):
