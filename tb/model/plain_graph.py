@@ -10,6 +10,7 @@ from typing import Any
 
 from gradcore.network.description import default_fractions
 from tb.model.plain import pixels, plain_even, plain_position_random, plain_round, plain_update
+from tb.model.plain_elements import element
 
 
 @dataclass
@@ -57,8 +58,10 @@ class Step:
                     made.layer = number
                 elif kind == "AveragePool":
                     made = self.average(layer, number, sources[0], own)
-                else:
+                elif kind == "Add":
                     made = self.addition(number, sources, own)
+                else:
+                    made = self.elements(layer, number, sources[0], own)
                 order.append(made)
             self.tensors[layer.name] = made
         self.loss = self.output_delta(order[-1], labels)
@@ -157,6 +160,20 @@ class Step:
         def back(delta):
             part = {k: d if source.values[k] > 0 else 0 for k, d in delta.items()}
             source.parts.append((source.delta_frac, part, True))
+
+        made.back = back
+        return made
+
+    def elements(self, layer, number, source, own):
+        function, frac, factor_frac = element(layer, source.frac, lambda k: self.random(number, 3, *k))
+        found = {k: function(k, v) for k, v in source.values.items()}
+        values = self.rounded({k: s for k, (s, _) in found.items()}, number, 0, frac - own["act"])
+        delta_frac = None if source.delta_frac is None else own["delta"]
+        made = Words(values, source.shape, own["act"], delta_frac, number)
+
+        def back(delta):
+            part = {k: d * found[k][1] for k, d in delta.items()}
+            source.parts.append((own["delta"] + factor_frac, part, False))
 
         made.back = back
         return made

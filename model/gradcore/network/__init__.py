@@ -3,11 +3,12 @@
 
 from gradcore.network.description import Network
 from gradcore.network.net_toml import load, parse
-from gradcore.ops.activation import ReluLayer
+from gradcore.ops.activation import LeakyReluLayer, ReluLayer, Sigmoid, Tanh
 from gradcore.ops.addition import Add
 from gradcore.ops.average_pooling import AveragePool
 from gradcore.ops.checks import NetworkError
 from gradcore.ops.convolution import Conv, Dense
+from gradcore.ops.dropout import Dropout
 from gradcore.ops.max_pooling import MaxPool
 
 __all__ = [
@@ -15,10 +16,14 @@ __all__ = [
     "AveragePool",
     "Conv",
     "Dense",
+    "Dropout",
+    "LeakyReluLayer",
     "MaxPool",
     "Network",
     "NetworkError",
     "ReluLayer",
+    "Sigmoid",
+    "Tanh",
     "load",
     "parse",
 ]

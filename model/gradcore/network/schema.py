@@ -83,6 +83,9 @@ def _value(f: Field) -> dict:
     if f.type in (tuple, tuple | None):
         one = _integer(*f.metadata["range"])
         return {"anyOf": [one, {"type": "array", "items": one, "minItems": 2, "maxItems": 2}]}
+    if f.type is float:
+        least, most = f.metadata["range"]
+        return {"type": "number", "minimum": least, "maximum": most}
     return _integer(*f.metadata["range"]) if f.type is int else {"type": TYPES[f.type]}
 
 

@@ -43,12 +43,12 @@ def odd_bits(n: ArrayLike) -> np.ndarray:
     return even_bits(int64(n) >> 1)
 
 
-KINDS = {"act": 0, "delta": 1, "param": 2}
+KINDS = {"act": 0, "delta": 1, "param": 2, "mask": 3}
 GRADIENT, MOMENTUM, WEIGHT = 0, 1, 2  # j of the three roundings of an update
 
 
 def random_tag(layer: int, kind: str) -> int:
-    """Tag of a tensor: `layer` counts from 0; `kind` is act or delta (both of the layer's output) or param."""
+    """Tag of a tensor: `layer` counts from 0; `kind` is act, delta or mask (all of the layer's output) or param."""
     return layer * 4 + KINDS[kind]
 
 
@@ -56,6 +56,12 @@ def map_random(seed: int, tag: int, shape: tuple) -> np.ndarray:
     """Random numbers of a whole activation or delta tensor of shape (images, maps, rows, columns), image 0 first."""
     n, c, y, x = np.ogrid[tuple(slice(size) for size in shape)]
     return position_random(seed, tag, c, (y << 8) | odd_bits(n), (x << 8) | even_bits(n))
+
+
+def dropout_mask(seed: int, layer: int, shape: tuple, p: float) -> np.ndarray:
+    """Which elements of a tensor (images, maps, rows, columns) dropout keeps, bool: those whose random number is not
+    below round(p * 2^16)."""
+    return map_random(seed, random_tag(layer, "mask"), shape) >= round(p * 65536)
 
 
 def weight_random(seed: int, tag: int, shape: tuple, j: int) -> np.ndarray:

@@ -31,6 +31,10 @@ class Arithmetic(Protocol):
     def times(self, x: np.ndarray, value: float, bits: int) -> np.ndarray:
         """x * round(value * 2^bits) on integers, x * value on floats."""
 
+    def kept(self, layer: int, shape: tuple[int, ...], p: float) -> np.ndarray | None:
+        """Which elements of a tensor (N, maps, rows, columns) of `layer` dropout keeps (bool) where it drops with
+        probability p; None in inference."""
+
 
 @dataclass(frozen=True)
 class Weights:
@@ -46,6 +50,10 @@ class Weights:
 
 class Place(Protocol):
     """Where an operator stands: `Node` of gradcore.network.graph."""
+
+    @property
+    def layer(self) -> int:
+        """Number of its layer."""
 
     @property
     def fractions(self) -> tuple[int, ...]:

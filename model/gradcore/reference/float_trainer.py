@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from gradcore.network.description import Network
 from gradcore.network.graph import Node, Tensor
 from gradcore.numerics.fixed_point import Format, dequantize
+from gradcore.numerics.random_numbers import dropout_mask, iteration_seed
 from gradcore.ops.loss import evaluate_real
 from gradcore.reference.passes import backward, by_layer, forward
 from gradcore.reference.trainer import State, initial_weights
@@ -26,7 +27,8 @@ class FloatTrainer:
     """
 
     def __init__(self, network: Network, seed: int = 1, dtype: type[np.floating] = np.float32) -> None:
-        self.network, self.dtype = network, dtype
+        self.network, self.seed, self.dtype = network, seed, dtype
+        self._mask_seed: int | None = None
         self.last: dict[str, Any] = {}
         self.state: State = []
         for p, layer in zip(network.parameters, initial_weights(network, seed)):
@@ -37,9 +39,9 @@ class FloatTrainer:
 
     @DIVERGING
     def step(self, x: np.ndarray, labels: ArrayLike, iteration: int = 0) -> float:
-        """Train on real images `x` (N, C, H, W) and `labels` (N,); returns the loss summed over them. `iteration` is
-        not used."""
-        loss = self.gradients(x, labels)
+        """Train on real images `x` (N, C, H, W) and `labels` (N,); returns the loss summed over them. `iteration`
+        chooses what dropout drops: what `ReferenceTrainer` drops."""
+        loss = self.gradients(x, labels, iteration)
         network = self.network
         rate = self.dtype(network.learning_rate / len(x))
         beta = self.dtype(network.momentum if network.optimiser == "momentum" else 0)
@@ -51,14 +53,16 @@ class FloatTrainer:
                 state[weight] = state[weight] + state[momentum]
         return loss
 
-    def gradients(self, x: ArrayLike, labels: ArrayLike) -> float:
+    def gradients(self, x: ArrayLike, labels: ArrayLike, iteration: int = 0) -> float:
         """Forward and backward pass without update: fills `last`, returns the loss summed over the images."""
         network, weights = self.network, self._weights()
+        self._mask_seed = iteration_seed(self.seed, iteration)
         done = forward(network.graph, np.asarray(x, dtype=self.dtype), weights, self, keep=True)
         output = done.words[network.graph.output.name]
         delta, loss = evaluate_real(network.loss, output[:, :, 0, 0], labels)
         backward(network.graph, done, delta.reshape(output.shape), weights, self)
         self.last = by_layer(network, done) | {"words": done.words, "deltas": done.deltas}
+        self._mask_seed = None
         return loss
 
     @DIVERGING
@@ -87,6 +91,9 @@ class FloatTrainer:
 
     def times(self, x: np.ndarray, value: float, bits: int) -> np.ndarray:
         return x * self.dtype(value)
+
+    def kept(self, layer: int, shape: tuple[int, ...], p: float) -> np.ndarray | None:
+        return None if self._mask_seed is None else dropout_mask(self._mask_seed, layer, shape, p)
 
     def activation(self, node: Node, sums: np.ndarray) -> np.ndarray:
         return sums

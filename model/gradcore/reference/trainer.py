@@ -17,6 +17,7 @@ from gradcore.numerics.random_numbers import (
     MOMENTUM,
     WEIGHT,
     bias_random,
+    dropout_mask,
     iteration_seed,
     map_random,
     random_tag,
@@ -151,7 +152,7 @@ class ReferenceTrainer:
 
     def _arithmetic(self, iteration: int, training: bool = True) -> "_Integers":
         saturations = self.saturations if training else Saturations()
-        return _Integers(self.network, iteration_seed(self.seed, iteration), saturations, self._gradient)
+        return _Integers(self.network, iteration_seed(self.seed, iteration), saturations, self._gradient, training)
 
     def _gradient(self, sums: Callable[..., np.ndarray], *factors: np.ndarray) -> np.ndarray:
         """`sums` of the factors modulo 2^acc_width; notes whether they fit, and whether each partial sum does in any
@@ -200,18 +201,27 @@ class ReferenceTrainer:
 
 class _Integers:
     """The arithmetic of one step: exact sums, rounded with the random numbers of `seed`; saturated words are counted.
-    gradient: `ReferenceTrainer._gradient`."""
+    gradient: `ReferenceTrainer._gradient`; training: whether dropout drops."""
 
     def __init__(
-        self, network: Network, seed: int, saturations: Saturations, gradient: Callable[..., np.ndarray]
+        self,
+        network: Network,
+        seed: int,
+        saturations: Saturations,
+        gradient: Callable[..., np.ndarray],
+        training: bool,
     ) -> None:
-        self.network, self.seed, self.saturations, self.gradient = network, seed, saturations, gradient
+        self.network, self.seed, self.saturations = network, seed, saturations
+        self.gradient, self.training = gradient, training
 
     def align(self, x: np.ndarray, shift: int) -> np.ndarray:
         return x << shift
 
     def times(self, x: np.ndarray, value: float, bits: int) -> np.ndarray:
         return x * round(value * 2**bits)
+
+    def kept(self, layer: int, shape: tuple[int, ...], p: float) -> np.ndarray | None:
+        return dropout_mask(self.seed, layer, shape, p) if self.training else None
 
     def activation(self, node: Node, sums: np.ndarray) -> np.ndarray:
         """Words of a rounded operator's output."""

@@ -7,7 +7,21 @@ import pytest
 
 from gradcore.compiler.compile import CompileError, compile_network
 from gradcore.isa.config import EngineConfig
-from gradcore.network import Add, AveragePool, Conv, Dense, MaxPool, Network, NetworkError, ReluLayer, parse
+from gradcore.network import (
+    Add,
+    AveragePool,
+    Conv,
+    Dense,
+    Dropout,
+    LeakyReluLayer,
+    MaxPool,
+    Network,
+    NetworkError,
+    ReluLayer,
+    Sigmoid,
+    Tanh,
+    parse,
+)
 from gradcore.numerics.fixed_point import MODES
 from gradcore.numerics.random_numbers import iteration_seed
 from gradcore.ops.kinds import KINDS
@@ -38,7 +52,7 @@ def random_graph(rng):
         _, *size = shapes[source]
         formats = {"act": int(rng.integers(8, 12)), "delta": int(rng.integers(10, 14))} if rng.random() < 0.5 else {}
         alike = [other for other in shapes if shapes[other] == shapes[source]]
-        kind = rng.choice(["conv", "relu", "max", "average", "add"])
+        kind = rng.choice(["conv", "relu", "max", "average", "add", "element"])
         common = dict(name=name, inputs=(source,))
         if kind == "relu" and source != "input":
             layers.append(ReluLayer(**common))
@@ -46,6 +60,8 @@ def random_graph(rng):
             layers.append(MaxPool(*random_windows(rng, size), bool(rng.integers(2)), **common))
         elif kind == "average":
             layers.append(AveragePool(*random_windows(rng, size), **common, formats=formats))
+        elif kind == "element":
+            layers.append(random_element(rng, **common, formats=formats))
         elif kind == "add" and len(alike) > 1:
             chosen = (source, *map(str, rng.choice(alike, int(rng.integers(1, 3)))))
             layers.append(Add(name=name, inputs=chosen, formats=formats))
@@ -63,6 +79,14 @@ def random_graph(rng):
     if len(unread) > 1:
         layers.append(Add(name="all", inputs=tuple(f"d{number}" for number in range(len(unread)))))
     return first, tuple(layers)
+
+
+def random_element(rng, **common):
+    """A layer that treats each element by itself."""
+    kind = rng.integers(4)
+    if kind < 2:
+        return (LeakyReluLayer(float(rng.random()), **common), Dropout(float(rng.random() * 0.9), **common))[kind]
+    return (Sigmoid, Tanh)[kind - 2](**common)
 
 
 def random_windows(rng, size):
@@ -97,7 +121,7 @@ def test_branches_are_the_definition(mode, rng):
     compare(network, random_state(network, rng), x, labels, int(rng.integers(1 << 32)))
 
 
-@pytest.mark.parametrize("number", range(24))
+@pytest.mark.parametrize("number", range(40))
 def test_random_graphs_are_the_definition(number, rng):
     shape, layers = random_graph(rng)
     width = int(rng.integers(8, 17))
