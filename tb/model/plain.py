@@ -45,7 +45,7 @@ def pixels(shape):
 
 def plain_step(network, state, x, labels, seed):
     """(LOSS, tensors, new state) of one step on nested lists; `seed` is the register SEED. Tensors are dicts keyed by
-    index tuples."""
+    index tuples; those that nobody computes are left out."""
     width, images = network.data_width, range(len(x))
     tensors = {key: {} for key in ("z", "gate", "delta", "error", "grad", "grad_bias")}
     act = [
@@ -89,46 +89,30 @@ def plain_step(network, state, x, labels, seed):
             d, factor = (-max(0, one - a) if hit else max(0, one + a)), 2
         loss += d * d
         delta[n, o, y, i] = plain_round(d * factor << 16, 16 + last.fo - last.fd, width, "half_up")
-    new = [None] * len(state)
+    new = [{key: plain_kept(values) for key, values in s.items()} for s in state]
+    trained = [p.index for p in network.parameters if network.layers[p.layer].trainable]
     for p, s in reversed(list(zip(network.parameters, state))):
         o_maps, c_maps, ky_n, kx_n = p.weight_shape
         tensors["delta"][p.index] = delta
-        grad = {}
-        for o, c, (ky, kx) in product(range(o_maps), range(c_maps), pixels((ky_n, kx_n))):
-            grad[o, c, ky, kx] = sum(
-                delta[n, o, y, i] * act[p.index].get((n, c, y + ky - p.pad[0], i + kx - p.pad[1]), 0)
-                for n in images
-                for y, i in pixels(p.conv_shape[1:])
-            )
-        grad_bias = {(o,): sum(v for k, v in delta.items() if k[1] == o) for o in range(o_maps)}
-        tensors["grad"][p.index], tensors["grad_bias"][p.index] = grad, grad_bias
-        new[p.index] = {
-            **plain_update(
-                network,
-                p.weight_update,
-                s["weight"],
-                s["momentum"],
-                grad,
-                "weight",
-                "momentum",
-                seed,
-                4 * p.index + 2,
-                lambda k: (k[2] * kx_n + k[3]) * c_maps + k[1],
-            ),
-            **plain_update(
-                network,
-                p.bias_update,
-                s["bias"],
-                s["bias_momentum"],
-                grad_bias,
-                "bias",
-                "bias_momentum",
-                seed,
-                4 * p.index + 2,
-                lambda k: ky_n * kx_n * c_maps,
-            ),
-        }
-        if p.index == 0:
+        if p.index in trained:
+            grad = {}
+            for o, c, (ky, kx) in product(range(o_maps), range(c_maps), pixels((ky_n, kx_n))):
+                grad[o, c, ky, kx] = sum(
+                    delta[n, o, y, i] * act[p.index].get((n, c, y + ky - p.pad[0], i + kx - p.pad[1]), 0)
+                    for n in images
+                    for y, i in pixels(p.conv_shape[1:])
+                )
+            grad_bias = {(o,): sum(v for k, v in delta.items() if k[1] == o) for o in range(o_maps)}
+            tensors["grad"][p.index], tensors["grad_bias"][p.index] = grad, grad_bias
+            tag, key = 4 * p.index + 2, lambda k: (k[2] * kx_n + k[3]) * c_maps + k[1]
+            weight, bias = (s["weight"], s["momentum"], grad), (s["bias"], s["bias_momentum"], grad_bias)
+            new[p.index] = {
+                **plain_update(network, p.weight_update, *weight, "weight", "momentum", seed, tag, key),
+                **plain_update(
+                    network, p.bias_update, *bias, "bias", "bias_momentum", seed, tag, lambda k: ky_n * kx_n * c_maps
+                ),
+            }
+        if p.index == trained[0]:
             break
         before, error = network.parameters[p.index - 1], {}
         for n, c, (y, i) in product(images, range(c_maps), pixels(p.in_shape[1:])):
@@ -150,6 +134,11 @@ def plain_step(network, state, x, labels, seed):
     tensors["act"] = dict(enumerate(act[:-1]))
     tensors["out"] = dict(enumerate(act[1:]))
     return loss, tensors, new
+
+
+def plain_kept(values):
+    """An array as a dict keyed by index tuples."""
+    return {k: int(values[k]) for k in product(*map(range, values.shape))}
 
 
 def plain_update(network, u, w, v, grad, w_name, v_name, seed, tag, row_key):

@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 from gradcore.network.description import default_fractions
-from tb.model.plain import pixels, plain_even, plain_position_random, plain_round, plain_update
+from tb.model.plain import pixels, plain_even, plain_kept, plain_position_random, plain_round, plain_update
 
 
 @dataclass
@@ -30,7 +30,8 @@ class Step:
 
     def __init__(self, network, state, x, labels, seed):
         self.network, self.seed, self.images = network, seed, range(len(x))
-        self.state, self.new = state, [None] * len(state)
+        self.state = state
+        self.new = [{key: plain_kept(values) for key, values in one.items()} for one in state]
         self.formats = default_fractions(network.data_width) | network.formats
         whole = {(n, c, y, i): int(x[n][c][y][i]) for n in self.images for c, y, i in places(network.shape)}
         self.tensors, order, weighted = {"input": Words(whole, network.shape, self.formats["input"])}, [], 0
@@ -97,9 +98,26 @@ class Step:
                 acc += source.values.get((n, c, y + ky - up, i + kx - left), 0) * int(s["weight"][o, c, ky, kx])
             sums[n, o, y, i] = acc
         values = self.rounded(sums, number, 0, frac - own["act"])
-        made = Words(values, (o_maps, rows, columns), own["act"], own["delta"], number)
+        needed = layer.trainable or source.delta_frac is not None
+        made = Words(values, (o_maps, rows, columns), own["act"], own["delta"] if needed else None, number)
 
         def back(delta):
+            if layer.trainable:
+                update(delta)
+            if source.delta_frac is None:
+                return
+            part = {
+                (n, c, y, i): sum(
+                    delta.get((n, o, y + up - ky, i + left - kx), 0) * int(s["weight"][o, c, ky, kx])
+                    for o in range(o_maps)
+                    for ky, kx in pixels((ky_n, kx_n))
+                )
+                for n in self.images
+                for c, y, i in places(source.shape)
+            }
+            source.parts.append((own["delta"] + own["weight"], part, False))
+
+        def update(delta):
             grad = {
                 (o, c, ky, kx): sum(
                     delta[n, o, y, i] * source.values.get((n, c, y + ky - up, i + kx - left), 0)
@@ -125,18 +143,6 @@ class Step:
                 tag,
                 bias_key,
             )
-            if source.delta_frac is None:
-                return
-            part = {
-                (n, c, y, i): sum(
-                    delta.get((n, o, y + up - ky, i + left - kx), 0) * int(s["weight"][o, c, ky, kx])
-                    for o in range(o_maps)
-                    for ky, kx in pixels((ky_n, kx_n))
-                )
-                for n in self.images
-                for c, y, i in places(source.shape)
-            }
-            source.parts.append((own["delta"] + own["weight"], part, False))
 
         made.back = back
         return made

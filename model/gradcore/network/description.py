@@ -57,7 +57,7 @@ class Network:
 
     shape: input (maps, rows, columns); layers: those of gradcore.ops.kinds, each reading the one before it or those
     that its `inputs` name, the last one leaving one pixel per class; learning_rate belongs to the mean loss of a
-    minibatch; momentum: beta; rounding: one mode or a dict of modes for act, delta and param; formats: fraction widths
+    minibatch, and to every layer that has none of its own; momentum: beta; rounding: one mode or a dict of modes for act, delta and param; formats: fraction widths
     (keys input and LAYER_FORMATS) that replace those of `default_fractions`. Raises NetworkError.
     """
 
@@ -79,7 +79,7 @@ class Network:
             raise NetworkError("name", f"{self.name!r} is not a line of text", f"up to {NAME_MAX} characters")
         check.choice("loss", self.loss, LOSSES)
         check.choice("optimiser", self.optimiser, OPTIMISERS)
-        check.number("learning_rate", self.learning_rate, 0, 1024, "a positive number", above=True)
+        check.learning_rate(self.learning_rate)
         check.number("momentum", self.momentum, 0, 0.999, "0 to 0.999")
         check.integer("minibatch", self.minibatch, 1, IMAGES_MAX)
         check.integer("data_width", self.data_width, 8, 16)
@@ -104,6 +104,8 @@ class Network:
             raise NetworkError("layer", f"the network has {words} weights", WORDS_MAX)
         if not self.parameters:
             raise NetworkError("layer", "no layer has weights", "one Dense layer")
+        if not any(p.trainable for p in self.parameters):
+            raise NetworkError("trainable", "all layers with weights are frozen", "one layer with trainable = true")
         _ = self.loss_parameters  # checks what depends on several fields
 
     @property
@@ -121,8 +123,15 @@ class Network:
         return self.rounding.get(kind, "stochastic") if isinstance(self.rounding, dict) else self.rounding
 
     def with_learning_rate(self, learning_rate: float) -> "Network":
-        """The same network with another learning rate; formats, and so weights and momentum, keep their meaning."""
-        return replace(self, learning_rate=learning_rate)
+        """The same network with another learning rate; formats, and so weights and momentum, keep their meaning. The
+        learning rates that layers have of their own keep their ratio to it. Raises NetworkError when no shifts
+        represent one of them."""
+        layers = []
+        for layer in self.layers:
+            own = getattr(layer, "learning_rate", None)
+            scaled = {} if own is None else {"learning_rate": own * learning_rate / self.learning_rate}
+            layers.append(replace(layer, **scaled))
+        return replace(self, learning_rate=learning_rate, layers=tuple(layers))
 
     def with_minibatch(self, images: int) -> "Network":
         """The same network for minibatches of `images`, with the multipliers and shifts of learning rate / images;

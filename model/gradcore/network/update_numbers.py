@@ -16,9 +16,11 @@ LR_MIN = 64  # smallest lr_m: below it the learning rate would be wrong by more 
 GUARD = 4  # bits by which the scaled gradient is wanted to be finer than the momentum's last bit
 
 
-def update_parameters(network: "Network", where: str, fw: int, fv: int, grad_frac: int) -> UpdateParameters:
-    """The numbers of one tensor of fraction `fw` with momentum of `fv` and gradients of `grad_frac`. Raises
-    NetworkError, which names the field `where` or learning_rate.
+def update_parameters(
+    network: "Network", learning_rate: float, where: str, fw: int, fv: int, grad_frac: int
+) -> UpdateParameters:
+    """The numbers of one tensor of fraction `fw` with momentum of `fv` and gradients of `grad_frac`, for the learning
+    rate of its layer. Raises NetworkError, which names the field `where` or learning_rate.
 
     One rounding of g is lr_m * 2^-shift_v of the momentum's last bit, and lr_m has a relative error of about 1 / lr_m.
     Wanted, in this order: g finer by GUARD bits than the momentum, yet never so fine that its 24 bits saturate before
@@ -26,7 +28,7 @@ def update_parameters(network: "Network", where: str, fw: int, fv: int, grad_fra
     """
     check.within(where, fv, fw, fw + 15, f"shift_w = {fv - fw} is outside 0..15")
     check.within(where, fv, FRAC_MIN, FRAC_MAX, f"{fv} is outside {FRAC_MIN}..{FRAC_MAX}")
-    rate = network.learning_rate / network.minibatch
+    rate = learning_rate / network.minibatch
     beta = network.momentum if network.optimiser == "momentum" else 0.0
     shifts = [s for s in range(32) if _represents(beta, s)]
     best = None
@@ -48,7 +50,7 @@ def update_parameters(network: "Network", where: str, fw: int, fv: int, grad_fra
         )
         raise NetworkError(
             "learning_rate",
-            f"no shifts represent {network.learning_rate:g} with a momentum of {fv} and a gradient of "
+            f"no shifts represent {learning_rate:g} with a momentum of {fv} and a gradient of "
             f"{grad_frac} fraction bits",
             f"{network.minibatch * min(max(rate, low), high):g}",
         )

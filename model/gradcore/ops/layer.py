@@ -34,14 +34,15 @@ class Arithmetic(Protocol):
 
 @dataclass(frozen=True)
 class Weights:
-    """Weights and bias of a parametric operator at its place: shape (O, C, KY, KX), fractions, and e, by which the bias
-    is shifted (doc/numerics.md, "Forward pass")."""
+    """Weights and bias of a parametric operator at its place: shape (O, C, KY, KX), fractions, e, by which the bias is
+    shifted (doc/numerics.md, "Forward pass"), and whether they are trained."""
 
     shape: tuple[int, int, int, int]
     fw: int
     fb: int
     bias: bool
     bias_exp: int
+    trainable: bool = True
 
 
 class Place(Protocol):

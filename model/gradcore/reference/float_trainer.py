@@ -41,9 +41,11 @@ class FloatTrainer:
         not used."""
         loss = self.gradients(x, labels)
         network = self.network
-        rate = self.dtype(network.learning_rate / len(x))
         beta = self.dtype(network.momentum if network.optimiser == "momentum" else 0)
         for state, grad, grad_bias, p in zip(self.state, self.last["grad"], self.last["grad_bias"], network.parameters):
+            if not p.trainable:
+                continue
+            rate = self.dtype(p.learning_rate / len(x))
             for weight, momentum, g in (("weight", "momentum", grad), ("bias", "bias_momentum", grad_bias))[
                 : 1 + p.bias
             ]:

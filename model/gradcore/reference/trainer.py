@@ -53,9 +53,10 @@ class ReferenceTrainer:
     initial weights and the random roundings.
 
     state: what `initial_weights` returns, changed by every step. last: tensors of the last step, each a list with one
-    entry per layer - act (its input), z, out, gate (bool), delta (at z), error (of its input, None in layer 0), grad,
-    grad_bias - and d, the loss's difference. bool `grad_overflow` is sticky: a gradient did not fit `acc_width` bits
-    and was wrapped. saturations: `Saturations` of all steps since they were taken.
+    entry per layer - act (its input), z, out, gate (bool), delta (at z), error (of its input), grad, grad_bias - and
+    d, the loss's difference. Local gradients that nobody needs and gradients of a frozen layer are None. bool
+    `grad_overflow` is sticky: a gradient did not fit `acc_width` bits and was wrapped. saturations: `Saturations` of
+    all steps since they were taken.
     """
 
     def __init__(self, network: Network, seed: int = 1, state: State | None = None, acc_width: int = ACC_W) -> None:
