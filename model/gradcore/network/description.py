@@ -57,8 +57,9 @@ class Network:
 
     shape: input (maps, rows, columns); layers: those of gradcore.ops.kinds, each reading the one before it or those
     that its `inputs` name, the last one leaving one pixel per class; learning_rate belongs to the mean loss of a
-    minibatch, and to every layer that has none of its own; momentum: beta; rounding: one mode or a dict of modes for act, delta and param; formats: fraction widths
-    (keys input and LAYER_FORMATS) that replace those of `default_fractions`. Raises NetworkError.
+    minibatch, and to every layer that has none of its own; momentum: beta; rounding: one mode or a dict of modes for
+    act, delta and param; formats: fraction widths (keys input and LAYER_FORMATS) that replace those of
+    `default_fractions`. Raises NetworkError.
     """
 
     name: str

