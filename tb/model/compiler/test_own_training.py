@@ -2,8 +2,8 @@
 """Learning rates of single layers and frozen layers on the machine model: every bit as the reference trainer; what a
 frozen layer does not need is not in the program."""
 
-from collections import Counter
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -41,43 +41,58 @@ def test_random_networks(seed):
     train_on_machine(network, config, seed)
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", range(8))
 def test_large_networks_in_the_smallest_buffers(seed):
     rng = np.random.default_rng(seed)
     config = EngineConfig(mem_bytes=64 if seed % 2 else 8, **TINY)
-    network = own_training(rng, large_network(rng, config.data_width, 1000))
+    network = own_training(rng, large_network(rng, config.data_width, 100))
     print(config, network)
     train_on_machine(network, config, seed)
 
 
-def steps(network, config) -> Counter:
-    """Number of instructions of the training program by layer and opcode or pass."""
-    ops = compile_network(network, config).train.ops
-    return Counter(
-        (op.layer, NAMES[op.instr["mode"]] if op.instr.opcode == Opcode.COMPUTE else op.instr.opcode.name) for op in ops
-    )
+def steps(compiled) -> set:
+    """(layer, opcode or pass) of the instructions of the training program."""
+    return {
+        (op.layer, NAMES[op.instr["mode"]] if op.instr.opcode == Opcode.COMPUTE else op.instr.opcode.name)
+        for op in compiled.train.ops
+    }
+
+
+@cache
+def free(config) -> tuple:
+    """`cycles` of `CHAIN` when every layer is trained."""
+    return cycles(compile_network(Network("t", (2, 6, 6), CHAIN, minibatch=3), config))
+
+
+def cycles(compiled) -> tuple:
+    """Expected cycles of the training program, and those in which its units work."""
+    return compiled.train.cycles, sum(op.cycles for op in compiled.train.ops)
 
 
 CHAIN = (Conv(4, 3, 1, name="a"), Conv(5, 3, 1, pool=2, name="b"), Conv(4, 3, 1, name="c"), Dense(3, name="d"))
 
 
-@pytest.mark.parametrize("config", [EngineConfig(grid=4, cols=4), EngineConfig(**TINY)], ids=["on-chip", "strips"])
-@pytest.mark.parametrize("frozen", ["", "a", "ab", "abc", "b", "c", "d", "ac", "bd", "acd", "bcd"])
-def test_a_program_has_what_it_needs(frozen, config):
+CASES = [(frozen, {}) for frozen in ("", "a", "ab", "abc", "b", "c", "d", "ac", "bd", "acd", "bcd")]
+CASES += [(frozen, TINY) for frozen in ("a", "b", "ad", "abc")]
+
+
+@pytest.mark.parametrize("frozen, engine", CASES, ids=[f"{frozen}-{len(engine)}" for frozen, engine in CASES])
+def test_a_program_has_what_it_needs(frozen, engine):
+    config = EngineConfig(**dict(grid=4, cols=4) | engine)
     layers = tuple(replace(layer, trainable=layer.name not in frozen) for layer in CHAIN)
-    network = Network("t", (2, 8, 8), layers, minibatch=4)
-    found, first = steps(network, config), next(layer.name for layer in layers if layer.trainable)
+    network = Network("t", (2, 6, 6), layers, minibatch=3)
+    compiled = compile_network(network, config)
+    found, first = steps(compiled), next(layer.name for layer in layers if layer.trainable)
     for layer in layers:
         has = {step for name, step in found if name == layer.name}
         assert ("WU" in has) == ("UPDATE" in has) == layer.trainable, layer.name
         assert ("BP" in has) == (layer.name > first), layer.name
         assert {"FP", "LOADW"} <= has
-    compiled = compile_network(network, config)
     gates = {op.layer for op in compiled.train.ops if op.instr.opcode == Opcode.COMPUTE and op.instr["gate_write"]}
     assert gates == {name for name in "abc" if name >= first}
     assert [delta is None for delta in compiled.memory.delta] == [layer.name < first for layer in layers]
-    free = compile_network(Network("t", (2, 8, 8), CHAIN, minibatch=4), config)
-    assert compiled.train.cycles < free.train.cycles or not frozen
+    assert cycles(compiled)[0] <= free(config)[0]
+    assert (cycles(compiled)[1] < free(config)[1]) == bool(frozen)
     assert all(op.instr.opcode != Opcode.UPDATE for op in compiled.infer.ops)
     train_on_machine(network, config, 1)
 
