@@ -146,11 +146,15 @@ def plain_update(network, u, w, v, grad, w_name, v_name, seed, tag, row_key):
     if u is None:
         return {w_name: {k: int(w[k]) for k in grad}, v_name: {k: int(v[k]) for k in grad}}
     width, mode, sgd = network.data_width, network.mode("param"), network.optimiser == "sgd"
+    rate_m = u.rate_m if network.optimiser == "pytorch_momentum" else 1
+    decay_m, shift_d = (u.decay_m, u.shift_d) if network.weight_decay else (0, 0)
     new_w, new_v = {}, {}
     for k, value in grad.items():
         r = [plain_position_random(seed, tag, row_key(k), k[0], j) for j in range(3)]
         g = plain_round(value, u.shift_g, 24, mode, r[0])
-        change = plain_round((0 if sgd else u.beta_m * int(v[k])) - u.lr_m * g, u.shift_v, width, mode, r[1])
-        new_w[k] = plain_round((int(w[k]) << u.shift_w) + change, u.shift_w, width, mode, r[2])
+        sums = (0 if sgd else u.beta_m * int(v[k])) - u.lr_m * g
+        sums = sums * 2**shift_d - decay_m * int(w[k])
+        change = plain_round(sums, u.shift_v + shift_d, width, mode, r[1])
+        new_w[k] = plain_round(int(w[k]) * 2**u.shift_w + rate_m * change, u.shift_w, width, mode, r[2])
         new_v[k] = int(v[k]) if sgd else change
     return {w_name: new_w, v_name: new_v}

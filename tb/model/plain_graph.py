@@ -32,7 +32,7 @@ class Step:
         self.network, self.seed, self.images = network, seed, range(len(x))
         self.state = state
         self.new = [{key: plain_kept(values) for key, values in one.items()} for one in state]
-        self.formats = default_fractions(network.data_width) | network.formats
+        self.formats = default_fractions(network.data_width, network.optimiser) | network.formats
         whole = {(n, c, y, i): int(x[n][c][y][i]) for n in self.images for c, y, i in places(network.shape)}
         self.tensors, order, weighted = {"input": Words(whole, network.shape, self.formats["input"])}, [], 0
         for number, layer in enumerate(network.layers):

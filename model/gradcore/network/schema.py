@@ -26,6 +26,7 @@ def schema() -> dict:
         "optimiser": {"enum": list(OPTIMISERS)},
         "learning_rate": _number(0, RATE_MAX),
         "momentum": {"type": "number", "minimum": 0, "maximum": 0.999},
+        "weight_decay": {"type": "number", "minimum": 0, "maximum": 1},
         "minibatch": _integer(1, IMAGES_MAX),
     }
     sizes = [_integer(1, most) for most in (MAPS_MAX, SIZE_MAX, SIZE_MAX)]

@@ -190,7 +190,7 @@ class ReferenceTrainer:
                     for j in roundings
                 ]
                 weight, momentum = key or "weight", "bias_momentum" if key else "momentum"
-                previous = state[momentum] if network.optimiser == "momentum" else np.zeros_like(state[momentum])
+                previous = state[momentum] if network.has_momentum else np.zeros_like(state[momentum])
                 clipped: list[int] = []
                 state[weight], v = update(
                     state[weight], previous, gradient, numbers, network.data_width, network.mode("param"), rnd, clipped
@@ -198,7 +198,7 @@ class ReferenceTrainer:
                 self._count(
                     p, ("bias_grad", "bias_momentum", "bias") if key else ("grad", "momentum", "weight"), clipped, v
                 )
-                if network.optimiser == "momentum":
+                if network.has_momentum:
                     state[momentum] = v
 
 

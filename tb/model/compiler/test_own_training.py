@@ -91,6 +91,7 @@ def test_a_program_has_what_it_needs(frozen, engine):
     gates = {op.layer for op in compiled.train.ops if op.instr.opcode == Opcode.COMPUTE and op.instr["gate_write"]}
     assert gates == {name for name in "abc" if name >= first}
     assert [delta is None for delta in compiled.memory.delta] == [layer.name < first for layer in layers]
+    assert "a" not in frozen or compiled.memory.act[0] is compiled.memory.images  # unfolded for WU alone
     assert cycles(compiled)[0] <= free(config)[0]
     assert (cycles(compiled)[1] < free(config)[1]) == bool(frozen)
     assert all(op.instr.opcode != Opcode.UPDATE for op in compiled.infer.ops)
