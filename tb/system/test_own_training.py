@@ -17,11 +17,10 @@ from gradcore.network import Conv, Dense, Network
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
 from tb.model.compiler.networks import fitting_network, large_network, minibatch, own_training, train
+from tb.support.sim import ENGINES as SMALL
 
 ENGINES = {
-    "4x4x8": EngineConfig(
-        grid=4, cols=8, mem_bytes=16, act_depth=1024, wgt_depth=2048, grad_depth=2048, gate_depth=1 << 20
-    ),
+    "small": SMALL["sim"],
     "tiny": EngineConfig(grid=4, cols=4, mem_bytes=64, act_depth=64, wgt_depth=16, grad_depth=16, gate_depth=64),
 }
 COUNT = int(os.environ.get("NETWORKS", "3"))
@@ -43,7 +42,7 @@ def test_rtl_trains_as_the_reference(engine, seed):
 
 
 def test_a_frozen_half_spares_the_cycles_of_the_estimate():
-    config, rng, found = ENGINES["4x4x8"], np.random.default_rng(1), []
+    config, rng, found = ENGINES["small"], np.random.default_rng(1), []
     layers = (Conv(8, 3, 1), Conv(8, 3, 1, pool=2), Conv(16, 3, 1), Dense(4))
     for frozen in (0, 2):
         chosen = tuple(replace(layer, trainable=number >= frozen) for number, layer in enumerate(layers))
