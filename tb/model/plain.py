@@ -45,7 +45,7 @@ def pixels(shape):
 
 def plain_step(network, state, x, labels, seed):
     """(LOSS, tensors, new state) of one step on nested lists; `seed` is the register SEED. Tensors are dicts keyed by
-    index tuples."""
+    index tuples; those that nobody computes are left out."""
     width, images = network.data_width, range(len(x))
     tensors = {key: {} for key in ("z", "gate", "delta", "error", "grad", "grad_bias")}
     act = [
@@ -89,46 +89,30 @@ def plain_step(network, state, x, labels, seed):
             d, factor = (-max(0, one - a) if hit else max(0, one + a)), 2
         loss += d * d
         delta[n, o, y, i] = plain_round(d * factor << 16, 16 + last.fo - last.fd, width, "half_up")
-    new = [None] * len(state)
+    new = [{key: plain_kept(values) for key, values in s.items()} for s in state]
+    trained = [p.index for p in network.parameters if network.layers[p.layer].trainable]
     for p, s in reversed(list(zip(network.parameters, state))):
         o_maps, c_maps, ky_n, kx_n = p.weight_shape
         tensors["delta"][p.index] = delta
-        grad = {}
-        for o, c, (ky, kx) in product(range(o_maps), range(c_maps), pixels((ky_n, kx_n))):
-            grad[o, c, ky, kx] = sum(
-                delta[n, o, y, i] * act[p.index].get((n, c, y + ky - p.pad[0], i + kx - p.pad[1]), 0)
-                for n in images
-                for y, i in pixels(p.conv_shape[1:])
-            )
-        grad_bias = {(o,): sum(v for k, v in delta.items() if k[1] == o) for o in range(o_maps)}
-        tensors["grad"][p.index], tensors["grad_bias"][p.index] = grad, grad_bias
-        new[p.index] = {
-            **plain_update(
-                network,
-                p.weight_update,
-                s["weight"],
-                s["momentum"],
-                grad,
-                "weight",
-                "momentum",
-                seed,
-                4 * p.index + 2,
-                lambda k: (k[2] * kx_n + k[3]) * c_maps + k[1],
-            ),
-            **plain_update(
-                network,
-                p.bias_update,
-                s["bias"],
-                s["bias_momentum"],
-                grad_bias,
-                "bias",
-                "bias_momentum",
-                seed,
-                4 * p.index + 2,
-                lambda k: ky_n * kx_n * c_maps,
-            ),
-        }
-        if p.index == 0:
+        if p.index in trained:
+            grad = {}
+            for o, c, (ky, kx) in product(range(o_maps), range(c_maps), pixels((ky_n, kx_n))):
+                grad[o, c, ky, kx] = sum(
+                    delta[n, o, y, i] * act[p.index].get((n, c, y + ky - p.pad[0], i + kx - p.pad[1]), 0)
+                    for n in images
+                    for y, i in pixels(p.conv_shape[1:])
+                )
+            grad_bias = {(o,): sum(v for k, v in delta.items() if k[1] == o) for o in range(o_maps)}
+            tensors["grad"][p.index], tensors["grad_bias"][p.index] = grad, grad_bias
+            tag, key = 4 * p.index + 2, lambda k: (k[2] * kx_n + k[3]) * c_maps + k[1]
+            weight, bias = (s["weight"], s["momentum"], grad), (s["bias"], s["bias_momentum"], grad_bias)
+            new[p.index] = {
+                **plain_update(network, p.weight_update, *weight, "weight", "momentum", seed, tag, key),
+                **plain_update(
+                    network, p.bias_update, *bias, "bias", "bias_momentum", seed, tag, lambda k: ky_n * kx_n * c_maps
+                ),
+            }
+        if p.index == trained[0]:
             break
         before, error = network.parameters[p.index - 1], {}
         for n, c, (y, i) in product(images, range(c_maps), pixels(p.in_shape[1:])):
@@ -152,16 +136,25 @@ def plain_step(network, state, x, labels, seed):
     return loss, tensors, new
 
 
+def plain_kept(values):
+    """An array as a dict keyed by index tuples."""
+    return {k: int(values[k]) for k in product(*map(range, values.shape))}
+
+
 def plain_update(network, u, w, v, grad, w_name, v_name, seed, tag, row_key):
     """The new tensors of one update, as dicts."""
     if u is None:
         return {w_name: {k: int(w[k]) for k in grad}, v_name: {k: int(v[k]) for k in grad}}
     width, mode, sgd = network.data_width, network.mode("param"), network.optimiser == "sgd"
+    rate_m = u.rate_m if network.optimiser == "pytorch_momentum" else 1
+    decay_m, shift_d = (u.decay_m, u.shift_d) if network.weight_decay else (0, 0)
     new_w, new_v = {}, {}
     for k, value in grad.items():
         r = [plain_position_random(seed, tag, row_key(k), k[0], j) for j in range(3)]
         g = plain_round(value, u.shift_g, 24, mode, r[0])
-        change = plain_round((0 if sgd else u.beta_m * int(v[k])) - u.lr_m * g, u.shift_v, width, mode, r[1])
-        new_w[k] = plain_round((int(w[k]) << u.shift_w) + change, u.shift_w, width, mode, r[2])
+        sums = (0 if sgd else u.beta_m * int(v[k])) - u.lr_m * g
+        sums = sums * 2**shift_d - decay_m * int(w[k])
+        change = plain_round(sums, u.shift_v + shift_d, width, mode, r[1])
+        new_w[k] = plain_round(int(w[k]) * 2**u.shift_w + rate_m * change, u.shift_w, width, mode, r[2])
         new_v[k] = int(v[k]) if sgd else change
     return {w_name: new_w, v_name: new_v}

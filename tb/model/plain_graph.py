@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 from gradcore.network.description import default_fractions
-from tb.model.plain import pixels, plain_even, plain_position_random, plain_round, plain_update
+from tb.model.plain import pixels, plain_even, plain_kept, plain_position_random, plain_round, plain_update
 from tb.model.plain_elements import element
 
 
@@ -33,8 +33,9 @@ class Step:
 
     def __init__(self, network, state, x, labels, seed):
         self.network, self.seed, self.images = network, seed, range(len(x))
-        self.state, self.new = state, [None] * len(state)
-        self.formats = default_fractions(network.data_width) | network.formats
+        self.state = state
+        self.new = [{key: plain_kept(values) for key, values in one.items()} for one in state]
+        self.formats = default_fractions(network.data_width, network.optimiser) | network.formats
         whole = {(n, c, y, i): int(x[n][c][y][i]) for n in self.images for c, y, i in places(network.shape)}
         self.tensors, order, weighted = {"input": Words(whole, network.shape, self.formats["input"])}, [], 0
         for number, layer in enumerate(network.layers):
@@ -112,9 +113,23 @@ class Step:
                 acc += read(n, o, y, i, c, ky, kx) * int(s["weight"][o, c, ky, kx])
             sums[n, o, y, i] = acc
         values = self.rounded(sums, number, 0, frac - own["act"])
-        made = Words(values, (o_maps, rows, columns), own["act"], own["delta"], number)
+        needed = layer.trainable or source.delta_frac is not None
+        made = Words(values, (o_maps, rows, columns), own["act"], own["delta"] if needed else None, number)
 
         def back(delta):
+            if layer.trainable:
+                update(delta)
+            if source.delta_frac is None:
+                return
+            part = {(n, *place): 0 for n in self.images for place in places(source.shape)}
+            for (n, o, y, i), d in delta.items():
+                for c, ky, kx in taps:
+                    place = n, o // o_group * c_maps + c, y * down + ky - up, i * right + kx - left
+                    if place in part:
+                        part[place] += d * int(s["weight"][o, c, ky, kx])
+            source.parts.append((own["delta"] + own["weight"], part, False))
+
+        def update(delta):
             grad = {
                 (o, c, ky, kx): sum(
                     delta[n, o, y, i] * read(n, o, y, i, c, ky, kx)
@@ -140,15 +155,6 @@ class Step:
                 tag,
                 bias_key,
             )
-            if source.delta_frac is None:
-                return
-            part = {(n, *place): 0 for n in self.images for place in places(source.shape)}
-            for (n, o, y, i), d in delta.items():
-                for c, ky, kx in taps:
-                    place = n, o // o_group * c_maps + c, y * down + ky - up, i * right + kx - left
-                    if place in part:
-                        part[place] += d * int(s["weight"][o, c, ky, kx])
-            source.parts.append((own["delta"] + own["weight"], part, False))
 
         made.back = back
         return made

@@ -13,8 +13,8 @@ from gradcore.compiler.transfers import kernel_rows, update
 
 
 def backward_chain(body: Body, chain: list, beside: list, start: int):
-    """Emits a chain of the backward pass, and `beside` it ([] or [0]) the next one, each group of images when its
-    errors have been stored."""
+    """Emits a chain of the backward pass, and `beside` it (the lowest trained layer, or []) the next one, each group of
+    images when its errors have been stored."""
     setting = body.setting
     first = setting.layers[chain[0]]
     tiles = backward_tiles(setting, chain, start)
@@ -22,11 +22,11 @@ def backward_chain(body: Body, chain: list, beside: list, start: int):
     if body.resident:
         slots = [slots for each in (chain, beside) if each for slots in _resident_slots(body, each)]
     else:
-        stages = tuple(range(2 * chain[0] + bool(first.pool), 2 * chain[0] - bool(chain[0]) - 1, -1))
+        stages = tuple(range(2 * chain[0] + bool(first.pool), 2 * chain[0] - setting.has_errors(chain[0]) - 1, -1))
         slots = (not beside and _kept_slots(body, chain, tiles)) or body.slots(chain[0], tiles + more, stages)
     run = _Groups(body, chain, slots[: len(tiles)])
     follow = _Groups(body, beside, slots[len(tiles) :])
-    whole = setting.memory.delta[0].layout.group_images
+    whole = setting.memory.delta[setting.first].layout.group_images
     for image in run.images:
         done = run.emit(image)
         stored = done if done == setting.images else done // whole * whole
@@ -38,7 +38,7 @@ def backward_chain(body: Body, chain: list, beside: list, start: int):
         follow.emit(image)
     body.ops += run.later + follow.later
     for turn in (0, 1):
-        for index in [*chain, *beside]:
+        for index in (index for index in [*chain, *beside] if setting.layers[index].trainable):
             held = body.weight_rows[index] if body.weights_stay else None
             for part in _kernel_rows(body, index)[turn : turn + 1]:
                 body.ops += update(setting, index, body.grad_rows[index], held, part)
@@ -67,14 +67,16 @@ class _Groups:
         acts, errors = dict(zip(chain, pairs[::2])), dict(zip(chain, pairs[1::2]))
         deltas = dict(zip(chain, [delta_slots, *pairs[1::2]]))
         # What waits for nobody is loaded first.
-        columns = {index: body.need_tile(acts[index], index, memory.act[index], image) for index in chain}
+        trained = [index for index in chain if setting.layers[index].trainable]
+        columns = {index: body.need_tile(acts[index], index, memory.act[index], image) for index in trained}
         _need_delta(body, chain[0], delta_slots, image)
         for index in chain:
             rows = deltas[index].place(memory.delta[index], image)
-            now, *later = (
+            now, *later = [
                 gradients(setting, index, image, rows, columns[index], _grads(body, index, part), image == 0, part)
                 for part in _kernel_rows(body, index)
-            )
+                if index in columns
+            ] or [[]]
             self.later += [op for part in later for op in part]
             early = index in setting.choices.early
             body.ops += now * early
@@ -86,7 +88,7 @@ class _Groups:
 
 def _errors(body: Body, index: int, image: int, delta_slots: Slots, error_slots: Slots, last: bool):
     """BP of one group; stored unless the next layer of the chain reads it in the buffer."""
-    if index == 0:
+    if not body.setting.has_errors(index):
         return
     if image == 0:
         body.need_weights(index)
@@ -114,7 +116,8 @@ def _grads(body: Body, index: int, part: Part) -> Rows:
 
 def _kernel_rows(body: Body, index: int) -> list:
     """The rows of the kernel that WU and UPDATE take at once; the operands of what comes later must stay."""
-    return kernel_rows(body.setting, index, body.setting.choices.last_row and index == 1 and bool(body.resident))
+    second = index == body.setting.first + 1
+    return kernel_rows(body.setting, index, body.setting.choices.last_row and second and bool(body.resident))
 
 
 def _need_delta(body: Body, index: int, slots: Slots, image: int):
@@ -133,7 +136,7 @@ def _resident_slots(body: Body, chain: list) -> list:
     """The slots of a backward chain where every tensor has its own."""
     memory = body.setting.memory
     acts = [body.resident[memory.act[index]] for index in chain]
-    deltas = [memory.delta[index - 1] if index else None for index in chain]
+    deltas = [memory.delta[index - 1] if body.setting.has_errors(index) else None for index in chain]
     errors = [delta and body.resident[(delta, "errors") if delta.upsample else delta] for delta in deltas]
     return [body.resident[memory.delta[chain[0]]], *(slots for pair in zip(acts, errors) for slots in pair)]
 

@@ -31,14 +31,15 @@ def backward_chains(setting: Setting, weight_rows: list, grad_rows: list, start:
         one, other = setting.folds(before), setting.folds(index)
         return not setting.layers[index].pool and one.fp == one.bp == other.fp
 
-    chains = _chains(setting, range(setting.last, -1, -1), follows, tiles, [weight_rows, grad_rows])
-    # The first layer has no BP and would wait for its operands alone.
-    alone = setting.choices.beside and len(chains) > 1 and chains[-1] == [0]
-    alone = alone and not setting.choices.strips & {0, *chains[-2]}
+    first = setting.first
+    chains = _chains(setting, range(setting.last, first - 1, -1), follows, tiles, [weight_rows, grad_rows])
+    # The first trained layer has no BP and would wait for its operands alone.
+    alone = setting.choices.beside and len(chains) > 1 and chains[-1] == [first]
+    alone = alone and not setting.choices.strips & {first, *chains[-2]}
     # UPDATE comes behind WU of both.
-    alone = alone and apart([grad_rows[k] for k in (*chains[-2], 0)])
+    alone = alone and apart([grad_rows[k] for k in (*chains[-2], first)])
     # Once is enough for its tiles: a whole chain's group runs while the next ones come.
-    once = [(buffer, size, 1) for buffer, size, _ in tiles([0])] if alone else []
+    once = [(buffer, size, 1) for buffer, size, _ in tiles([first])] if alone else []
     if alone and fits(setting.config.act_depth, tiles(chains[-2]) + once):
         return chains[:-1], chains[-1]
     return chains, []
@@ -71,15 +72,16 @@ def forward_tiles(setting: Setting, chain: list, train: bool) -> list:
 
 def backward_tiles(setting: Setting, chain: list, start: int) -> list:
     """(buffer, vectors, groups) of the tiles of a backward chain: the delta, then every layer's input and its error, in
-    turns. The first input is in buffer `start`."""
+    turns. The first input is in buffer `start`. Without WU no input is read, without BP there is no error."""
     memory = setting.memory
     delta = memory.delta[chain[0]]
     wanted = [(1 - start, delta.tile.size, delta.layout.groups)]
     for k, index in enumerate(chain, start):
         # The error's tile has the shape of the stored tensor; up-sampling comes later.
-        act, error = memory.act[index], memory.delta[index - 1].layout if index else None
+        act = memory.act[index] if setting.layers[index].trainable else None
+        error = memory.delta[index - 1].layout if setting.has_errors(index) else None
         wanted += [
-            (k % 2, act.tile.size, act.layout.groups),
-            (k % 2, error.group_vectors, error.groups) if index else (k % 2, 0, 1),
+            (k % 2, act.tile.size, act.layout.groups) if act else (k % 2, 0, 1),
+            (k % 2, error.group_vectors, error.groups) if error else (k % 2, 0, 1),
         ]
     return wanted

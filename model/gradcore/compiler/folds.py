@@ -22,9 +22,10 @@ class LayerFolds:
 
 def choose_folds(layers, grid: int, images: int, floors=None, finer: bool = False) -> list:
     """`LayerFolds` per layer: sums get the fold with the fewest passes, a pooled map the one in which the next layer's
-    backward pass is shortest (ties: the coarser); never coarser than the map before it, at least 1 in front of a
-    pooling and at least `floors[stage]`. Stage 2*l is layer l's sums, 2*l+1 its output. `finer`: sums get the fold with
-    the fewest steps (ties: the finer), because blocks of fewer pixels leave out more taps."""
+    backward pass is shortest (ties: the coarser; without one that of its sums); never coarser than the map before it,
+    at least 1 in front of a pooling and at least `floors[stage]`. Stage 2*l is layer l's sums, 2*l+1 its output.
+    `finer`: sums get the fold with the fewest steps (ties: the finer), because blocks of fewer pixels leave out more
+    taps."""
     top, floors = grid.bit_length() - 1, floors or {}
     least = [
         max(floors.get(stage, 0), 1 if stage % 2 == 0 and layers[stage // 2].pool else 0)
@@ -38,7 +39,7 @@ def choose_folds(layers, grid: int, images: int, floors=None, finer: bool = Fals
             if stage % 2 == 0:
                 cost = forward_steps if finer else forward_passes
                 costs = [cost(p, grid, fold, images) for fold in range(top + 1)]
-            elif p.pool:
+            elif p.pool and layers[index + 1].shift_bp is not None:
                 costs = [backward_steps(layers[index + 1], grid, fold, images) for fold in range(top + 1)]
             else:
                 folds.append(limit)

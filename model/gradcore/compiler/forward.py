@@ -59,5 +59,7 @@ def _group(body: Body, index: int, image: int, read: Slots, write: Slots, chaine
     body.ops += forward(setting, index, image, tile, out, body.weight_rows[index], **more)
     if "gate" in more and setting.completes(image, setting.folds(index).fp, memory.gate[index].tile.fold):
         body.ops += spill(setting, index, image)
-    if setting.keep or not (body.resident or feeds and not body.train):
+    # WU of the next layer reads it again.
+    again = body.train and (index == setting.last or setting.layers[index + 1].trainable)
+    if setting.keep or not (body.resident or feeds and not again):
         body.finish_tile(p.name, dest, image, setting.folds(index).fp, out)

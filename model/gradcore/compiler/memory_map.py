@@ -104,9 +104,9 @@ class MemoryMap:
     """Everything in DRAM and in the gate buffer. Addresses are relative to the BASE register of the tensor.
 
     images is what the forward pass reads, act[l] layer l's input for WU (one more: the output; act[0] is images, too,
-    unless WU takes it unfolded), delta[l] the stored local gradient at layer l's output, weight and momentum per layer,
-    gate[l] = `Gates` or None where strips bring their own, target_gate = those of the targets; spilled[l] = gates in
-    DRAM or None; size: bytes behind BASE0.
+    unless WU takes it unfolded), delta[l] the stored local gradient at layer l's output, None where nobody needs it,
+    weight and momentum per layer, gate[l] = `Gates` or None where strips bring their own or nobody needs them,
+    target_gate = those of the targets; spilled[l] = gates in DRAM or None; size: bytes behind BASE0.
     """
 
     folds: tuple
@@ -124,7 +124,7 @@ class MemoryMap:
 
     def tensors(self) -> list:
         """All DRAM tensors by address, those behind BASE0 first."""
-        maps = [*self.act, *self.delta, *(t for t in self.spilled if t), self.target]
+        maps = [*self.act, *(t for t in (*self.delta, *self.spilled) if t), self.target]
         plain = [self.images] if self.images is not self.act[0] else []
         return sorted(
             [*self.weight, *self.momentum, *plain, *maps], key=lambda t: (getattr(t, "base_sel", FIXED), t.addr)
@@ -184,6 +184,9 @@ def memory_map(network, layers, config: EngineConfig, images: int, choices: Choi
         act.append(MapTensor(f"{p.name}.act", own, FIXED, place(own.size), _tile(own)))
     delta = []
     for index, (p, own_folds) in enumerate(zip(layers, folds)):
+        if p.fd is None:
+            delta.append(None)
+            continue
         # The gates that scale it lie as it does.
         grain = bits if p.pool and index in strips - choices.shares else unit(index, index + 1)
         own = layout(own_folds.delta_dram, p.out_shape, grain)
@@ -194,7 +197,7 @@ def memory_map(network, layers, config: EngineConfig, images: int, choices: Choi
 
     wanted, spilled = {}, [None] * len(layers)
     for index, (p, tensor) in enumerate(zip(layers, delta)):
-        if index == len(layers) - 1 or not (p.relu or p.pool):
+        if index == len(layers) - 1 or not (p.relu or p.pool) or not tensor:
             continue
         users = {index} if p.pool else {index, index + 1}
         tile = Tile(tensor.tile.fold, tensor.tile.channels, tensor.tile.rows, tensor.tile.columns)
@@ -238,7 +241,7 @@ def row_layout(p, index: int, config: EngineConfig) -> RowLayout:
     """How weights and momentum of layer `index` lie in DRAM: the same for every minibatch."""
     outputs, inputs, *kernel = p.weight_shape
     layout = RowLayout(config.cols, outputs, inputs, tuple(kernel), p.bias, config.word_bytes, config.mem_bytes)
-    return replace(layout, pieces=in_pieces(config, layout, index > 0))
+    return replace(layout, pieces=in_pieces(config, layout, p.shift_bp is not None))
 
 
 def _too_many_gates(layers, images: int, gate: list, spilled: list, gates: int, config: EngineConfig) -> CompileError:

@@ -10,10 +10,12 @@ from gradcore.isa.fold import round_up
 
 def place_rows(setting: Setting, what: str, depth: int) -> list:
     """`Rows` of every layer: all side by side if they fit, else alternately from both ends. Of layers in strips only
-    the weights have rows, and only where all layers fit side by side. `what`: weight or gradient. Raises CompileError
-    where a layer alone does not fit."""
+    the weights have rows, and only where all layers fit side by side; of frozen layers only the weights have rows.
+    `what`: weight or gradient. Raises CompileError where a layer alone does not fit."""
     strips = setting.choices.strips
     every = [(t.layout.rows, t.layout.groups * p.bias) for p, t in zip(setting.layers, setting.memory.weight)]
+    if what == "gradient":
+        every = [size if p.trainable else (0, 0) for p, size in zip(setting.layers, every)]
     chains = [(0, 0) if index in strips else size for index, size in enumerate(every)]
     for p, size, index in zip(setting.layers, chains, range(len(chains))):
         if sum(size) > depth:
@@ -36,5 +38,5 @@ def _rows(bases: list, sizes: list) -> list:
 
 def apart(rows: list) -> bool:
     """Do no two of them overlap?"""
-    rows = sorted(rows, key=lambda r: r.base)
+    rows = sorted(rows, key=lambda r: (r.base, r.end))
     return all(one.end <= other.base for one, other in zip(rows, rows[1:]))

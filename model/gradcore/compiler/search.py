@@ -65,7 +65,7 @@ def _updates_between(best: CompiledNetwork) -> CompiledNetwork:
     """The same with BP between the tiles of WU in the layers in strips where that is faster. Only passes of one block
     add to the gradients in every cycle and keep UPDATE from them."""
     setting = best.setting
-    for index in sorted(setting.choices.strips - {0}):
+    for index in (k for k in sorted(setting.choices.strips) if setting.layers[k].trainable and setting.has_errors(k)):
         if max(delta_shape(setting.layers[index])[1:]) <= 1 << setting.folds(index).fp:
             with suppress(CompileError):
                 best = _try(best, between=best.setting.choices.between | {index})
@@ -75,9 +75,10 @@ def _updates_between(best: CompiledNetwork) -> CompiledNetwork:
 def _early_gradients(best: CompiledNetwork) -> CompiledNetwork:
     """The same with WU before BP in the layers where that is faster: with few images UPDATE takes long, and begins
     earlier so."""
-    for index in reversed(range(1, len(best.setting.layers))):
+    layers, first = best.setting.layers, best.setting.first
+    for index in (index for index in reversed(range(first + 1, len(layers))) if layers[index].trainable):
         best = _try(best, early=best.setting.choices.early | {index})
-    if len(best.setting.layers) > 1:
+    if len(layers) > first + 1:
         best = _try(best, last_row=True)
     return best
 
@@ -147,12 +148,16 @@ def _coarser(refused: _Refused, choices: Choices) -> Choices | None:
 def _in_strips(refused: _Refused, choices: Choices) -> Choices | None:
     """The layers concerned in strips, with those whose gates BP reads there."""
     more, layers = set(refused.error.strips), refused.layers
+
+    def errors(index: int) -> bool:
+        return layers[index].shift_bp is not None
+
     for index in sorted(more):
-        while index < len(layers) - 1 and layers[index].relu and not layers[index].pool:
+        while index < len(layers) - 1 and layers[index].relu and not layers[index].pool and errors(index + 1):
             index += 1
             more.add(index)
     for index in sorted(more):
-        while index and layers[index - 1].relu and not layers[index - 1].pool:
+        while index and layers[index - 1].relu and not layers[index - 1].pool and errors(index):
             index -= 1
             more.add(index)
     return choices.but(strips=choices.strips | more) if not more <= choices.strips else None

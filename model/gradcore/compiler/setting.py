@@ -27,6 +27,15 @@ class Setting:
         """Index of the last layer."""
         return len(self.layers) - 1
 
+    @property
+    def first(self) -> int:
+        """Index of the lowest trained layer: the backward pass ends with its WU, and those before it have FP alone."""
+        return next(index for index, p in enumerate(self.layers) if p.trainable)
+
+    def has_errors(self, index: int) -> bool:
+        """Has a layer BP? A trained layer is before it."""
+        return self.layers[index].shift_bp is not None
+
     def folds(self, index: int) -> LayerFolds:
         return self.memory.folds[index]
 

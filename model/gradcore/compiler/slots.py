@@ -86,13 +86,15 @@ def resident_slots(setting: Setting) -> dict:
     wanted = [(0, memory.images, memory.images.tile.size)]
     for index, (act, delta) in enumerate(zip(memory.act, memory.delta)):
         wanted += [(index % 2, act, act.tile.size)] * (act is not memory.images)
+        if not delta:
+            continue
         wanted += [(1 - index % 2, delta, delta.tile.size)]
         wanted += [(1 - index % 2, (delta, "errors"), delta.layout.group_vectors)] * (
             delta.upsample and not _lender(memory, index)
         )
     room = [sum(size for b, _, size in wanted if b == buffer) for buffer in (0, 1)]
     if max(room) > setting.config.act_depth or any(
-        t.layout.groups > 1 for t in (memory.images, *memory.act, *memory.delta)
+        t.layout.groups > 1 for t in (memory.images, *memory.act, *filter(None, memory.delta))
     ):
         return {}
     at, result = [0, 0], {}
@@ -100,7 +102,7 @@ def resident_slots(setting: Setting) -> dict:
         result[tensor] = Slots(buffer, size, [at[buffer]])
         at[buffer] += size
     for index, delta in enumerate(memory.delta):
-        if delta.upsample and _lender(memory, index):
+        if delta and delta.upsample and _lender(memory, index):
             result[delta, "errors"] = Slots(
                 1 - index % 2, delta.layout.group_vectors, result[_lender(memory, index)].bases
             )
@@ -111,6 +113,6 @@ def _lender(memory, index: int):
     """A pooled layer's delta whose place is free while the errors of layer `index` are there: the first one's, of the
     first the last one's."""
     delta = memory.delta[index]
-    others = [other for other in memory.delta[index % 2 :: 2] if other.upsample and other is not delta]
+    others = [other for other in memory.delta[index % 2 :: 2] if other and other.upsample and other is not delta]
     lender = others and others[0 if memory.delta.index(others[0]) < index else -1]
     return lender if lender and lender.tile.size >= delta.layout.group_vectors else None

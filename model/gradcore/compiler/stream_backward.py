@@ -19,7 +19,7 @@ from gradcore.isa.instruction import GATE_BUFFER
 def backward_strips(body: Body, index: int):
     """Emits BP, WU and UPDATE of layer `index`. BP comes first, or between the tiles of WU: with all weights on chip,
     because UPDATE changes them in DRAM."""
-    errors = _errors(body, index) if index else []
+    errors = _errors(body, index) if body.setting.has_errors(index) else []
     between = bool(errors and body.weight_rows[index]) and index in body.setting.choices.between
     if between:
         body.need_weights(index)
@@ -27,7 +27,7 @@ def backward_strips(body: Body, index: int):
         for step in errors:
             step(False)
         errors = []
-    steps, done = gradient_strips(body, index, between), 0
+    steps, done = gradient_strips(body, index, between) if body.setting.layers[index].trainable else [], 0
     for k, step in enumerate(steps, 1):
         step(between)
         until = min(ceil_div(k * len(errors), max(len(steps) - 1, 1)), len(errors))

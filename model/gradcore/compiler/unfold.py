@@ -14,11 +14,11 @@ from gradcore.isa.fold import ceil_div
 
 
 def unfolded(p, cols: int):
-    """`LayerParameters` of layer 0 with its taps as input maps, where that takes fewer column groups; else `p`
-    itself."""
+    """`LayerParameters` of layer 0 with its taps as input maps, where it has WU and that takes fewer column groups;
+    else `p` itself."""
     outputs, inputs, *kernel = p.weight_shape
     taps = kernel[0] * kernel[1]
-    if ceil_div(taps * inputs, cols) >= taps * ceil_div(inputs, cols):
+    if not p.trainable or ceil_div(taps * inputs, cols) >= taps * ceil_div(inputs, cols):
         return p
     return replace(
         p, in_shape=(taps * inputs, *p.conv_shape[1:]), weight_shape=(outputs, taps * inputs, 1, 1), pad=(0, 0)

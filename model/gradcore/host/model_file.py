@@ -81,8 +81,7 @@ def fractions(net: Network) -> dict[str, int]:
     """Fraction bits by tensor: input, and of each layer weight, bias, momentum, bias_momentum and output."""
     found = {"input": net.input_frac}
     for p in net.parameters:
-        bias = p.bias_update.frac_v if p.bias_update else p.weight_update.frac_v
-        values = {"weight": p.fw, "bias": p.fb, "momentum": p.weight_update.frac_v, "bias_momentum": bias}
+        values = {"weight": p.fw, "bias": p.fb, "momentum": p.fv, "bias_momentum": p.fvb}
         values["output"] = p.fo
         found |= {f"{p.name}.{key}": value for key, value in values.items()}
     return found

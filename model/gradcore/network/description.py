@@ -17,17 +17,18 @@ from gradcore.ops.checks import NAME_MAX, NetworkError
 from gradcore.ops.layer import LAYER_FORMATS, Layer, Shape
 from gradcore.ops.loss import LOSSES, SOFTMAX, LossParameters, loss_shift
 
-OPTIMISERS = ("sgd", "momentum")
+OPTIMISERS = ("sgd", "momentum", "pytorch_momentum")
 LAYERS_MAX, WORDS_MAX = 1000, 1 << 28  # layers; weights and biases of all
 IMAGES_MAX = 65535
 
 
-def default_fractions(data_width: int) -> dict[str, int]:
+def default_fractions(data_width: int, optimiser: str = "momentum") -> dict[str, int]:
     """Default fraction widths of every kind of tensor for a data width 8..16.
 
     16 bits give input 12, act 10 (+-32), weight and bias 13 (+-4), delta 12 (+-8), momentum 18 (+-1/8); 8 bits give
     input 6, act 4 (+-8), weight and bias 6 (+-2), delta 4 (+-8), momentum 9 (+-1/4). The local gradient has the range
-    of the loss's difference: where it saturated, training followed float32 visibly less well.
+    of the loss's difference: where it saturated, training followed float32 visibly less well. A momentum that holds
+    gradients (pytorch_momentum) has the range +-2.
     """
     lost = 16 - data_width
     weight = 13 - (7 * lost + 7) // 8
@@ -37,7 +38,7 @@ def default_fractions(data_width: int) -> dict[str, int]:
         "weight": weight,
         "bias": weight,
         "delta": data_width - 4,
-        "momentum": 18 - (9 * lost + 7) // 8,
+        "momentum": data_width - 2 if optimiser == "pytorch_momentum" else 18 - (9 * lost + 7) // 8,
     }
 
 
@@ -47,8 +48,10 @@ class Network:
 
     shape: input (maps, rows, columns); layers: those of gradcore.ops.kinds, each reading the one before it or those
     that its `inputs` name, the last one leaving one pixel per class; learning_rate belongs to the mean loss of a
-    minibatch; momentum: beta; rounding: one mode or a dict of modes for act, delta and param; formats: fraction widths
-    (keys input and LAYER_FORMATS) that replace those of `default_fractions`. Raises NetworkError.
+    minibatch, and to every layer that has none of its own; momentum: beta; rounding: one mode or a dict of modes for
+    act, delta and param; formats: fraction widths (keys input and LAYER_FORMATS) that replace those of
+    `default_fractions`; weight_decay: of weights and biases, added to the gradient of the mean loss. Raises
+    NetworkError.
     """
 
     name: str
@@ -62,6 +65,7 @@ class Network:
     data_width: int = 16
     rounding: str | dict[str, str] = "stochastic"
     formats: dict[str, int] = field(default_factory=dict)
+    weight_decay: float = 0.0
 
     def __post_init__(self) -> None:
         check.text("name", self.name)
@@ -69,8 +73,9 @@ class Network:
             raise NetworkError("name", f"{self.name!r} is not a line of text", f"up to {NAME_MAX} characters")
         check.choice("loss", self.loss, LOSSES)
         check.choice("optimiser", self.optimiser, OPTIMISERS)
-        check.number("learning_rate", self.learning_rate, 0, 1024, "a positive number", above=True)
+        check.learning_rate(self.learning_rate)
         check.number("momentum", self.momentum, 0, 0.999, "0 to 0.999")
+        check.number("weight_decay", self.weight_decay, 0, 1, "0 to 1")
         check.integer("minibatch", self.minibatch, 1, IMAGES_MAX)
         check.integer("data_width", self.data_width, 8, 16)
         modes = (
@@ -94,6 +99,8 @@ class Network:
             raise NetworkError("layer", f"the network has {words} weights", WORDS_MAX)
         if not self.parameters:
             raise NetworkError("layer", "no layer has weights", "one Dense layer")
+        if not any(p.trainable for p in self.parameters):
+            raise NetworkError("trainable", "all layers with weights are frozen", "one layer with trainable = true")
         _ = self.loss_parameters  # checks what depends on several fields
 
     @property
@@ -106,13 +113,30 @@ class Network:
         """Fraction width of the input."""
         return self.graph.tensors[INPUT].frac
 
+    @property
+    def has_momentum(self) -> bool:
+        """Is the momentum kept from step to step?"""
+        return self.optimiser != "sgd"
+
+    @property
+    def rate_behind_momentum(self) -> bool:
+        """Does the learning rate multiply the momentum, as in PyTorch, and not the gradient in it?"""
+        return self.optimiser == "pytorch_momentum"
+
     def mode(self, kind: str) -> str:
         """Rounding mode of act, delta or param (weights, bias and momentum)."""
         return self.rounding.get(kind, "stochastic") if isinstance(self.rounding, dict) else self.rounding
 
     def with_learning_rate(self, learning_rate: float) -> "Network":
-        """The same network with another learning rate; formats, and so weights and momentum, keep their meaning."""
-        return replace(self, learning_rate=learning_rate)
+        """The same network with another learning rate; formats, and so weights and momentum, keep their meaning. The
+        learning rates that layers have of their own keep their ratio to it. Raises NetworkError when no shifts
+        represent one of them."""
+        layers = []
+        for layer in self.layers:
+            own = getattr(layer, "learning_rate", None)
+            scaled = {} if own is None else {"learning_rate": own * learning_rate / self.learning_rate}
+            layers.append(replace(layer, **scaled))
+        return replace(self, learning_rate=learning_rate, layers=tuple(layers))
 
     def with_minibatch(self, images: int) -> "Network":
         """The same network for minibatches of `images`, with the multipliers and shifts of learning rate / images;
@@ -163,4 +187,4 @@ class Network:
 
     @property
     def _fractions(self) -> dict[str, int]:
-        return default_fractions(self.data_width) | self.formats
+        return default_fractions(self.data_width, self.optimiser) | self.formats

@@ -111,9 +111,10 @@ class _Builder:
         layer.check()
         own = {**self.fractions, **layer.formats}
         inputs = self._inputs(layer)
-        bias = getattr(layer, "bias", False)
+        bias, trainable = getattr(layer, "bias", False), getattr(layer, "trainable", False)
         for suffix, operator in layer.operators([self.tensors[key].shape for key in inputs]):
-            inputs = (self._node(f"{name}:{suffix}" if suffix else name, number, operator, inputs, own, bias),)
+            full = f"{name}:{suffix}" if suffix else name
+            inputs = (self._node(full, number, operator, inputs, own, bias, trainable),)
         self.outputs[name] = inputs[0]
 
     def graph(self) -> Graph:
@@ -148,7 +149,14 @@ class _Builder:
         return tuple(self.outputs[key] for key in given)
 
     def _node(
-        self, name: str, number: int, operator: Operator, inputs: tuple[str, ...], own: Mapping[str, int], bias: bool
+        self,
+        name: str,
+        number: int,
+        operator: Operator,
+        inputs: tuple[str, ...],
+        own: Mapping[str, int],
+        bias: bool,
+        trainable: bool,
     ) -> str:
         """Adds one node; the name of its output."""
         read = [self.tensors[key] for key in inputs]
@@ -160,11 +168,13 @@ class _Builder:
             fo, fd = sums, read[0].delta_frac
         short = "fa + fw - fo" if operator.parametric else "the shift"
         check.within("format.act", fo, sums - ACC_W + 1, sums, f"{short} = {sums - fo} is outside 0..{ACC_W - 1}")
-        weights = self._weights(operator, shapes[0], sums, fw, fb, bias) if isinstance(operator, Parametric) else None
+        weights = None
+        if isinstance(operator, Parametric):
+            weights = self._weights(operator, shapes[0], sums, fw, fb, bias, trainable)
         most = operator.forward_most(1 << self.width - 1, shapes, fractions)
         extra = 1 << self.width - 1 + weights.bias_exp if weights and bias else 0
         self._fits("forward", operator, most, extra)
-        needed = operator.parametric or any(t.delta_frac is not None for t in read)
+        needed = bool(weights and trainable) or any(t.delta_frac is not None for t in read)
         fe = read[0].delta_frac
         if operator.parametric and fe is not None and fd is not None:
             out = operator.backward_frac(fd, fw)
@@ -177,12 +187,14 @@ class _Builder:
             self.readers[key].append(self.nodes[-1])
         return name
 
-    def _weights(self, operator: Parametric, shape: Shape, sums: int, fw: int, fb: int, bias: bool) -> Weights:
+    def _weights(
+        self, operator: Parametric, shape: Shape, sums: int, fw: int, fb: int, bias: bool, trainable: bool
+    ) -> Weights:
         if bias:
             most = self.width - 2
             check.within("format.bias", fb, sums - most, sums, f"fa + fw - fb = {sums - fb} is outside 0..{most}")
         maps = operator.maps, shape[0] // operator.groups
-        return Weights((*maps, *operator.kernel), fw, fb, bias, sums - fb if bias else 0)
+        return Weights((*maps, *operator.kernel), fw, fb, bias, sums - fb if bias else 0, trainable)
 
     def _delta_fits(self, tensor: Tensor, readers: list[Node]) -> None:
         """The exact sum of all contributions to a local gradient must fit, aligned to the finest."""

@@ -21,7 +21,8 @@ def network_table(network: Network) -> list[dict]:
                 "pool": p.pool or "",
                 "frac act": f"{p.fa} -> {p.fo}",
                 "frac weight": p.fw,
-                "frac delta": p.fd,
+                "frac delta": "" if p.fd is None else p.fd,
+                "learning rate": p.learning_rate if p.trainable else "frozen",
                 "words": int(np.prod(p.weight_shape)) + p.bias * p.weight_shape[0],
                 "macs": int(np.prod(p.weight_shape)) * p.conv_shape[1] * p.conv_shape[2],
             }
@@ -30,9 +31,10 @@ def network_table(network: Network) -> list[dict]:
 
 
 def ideal_macs(network: Network) -> int:
-    """Multiply-accumulates of FP, BP and WU for one image."""
+    """Multiply-accumulates of FP, BP and WU for one image: BP where a trained layer is below, WU where the layer is
+    trained."""
     total = 0
     for p in network.parameters:
         macs = int(np.prod(p.weight_shape)) * p.conv_shape[1] * p.conv_shape[2]
-        total += macs * (2 if p.shift_bp is None else 3)
+        total += macs * (1 + (p.shift_bp is not None) + p.trainable)
     return total

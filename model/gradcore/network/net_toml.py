@@ -42,7 +42,7 @@ def network_of(table: Mapping[str, Any]) -> Network:
     table = dict(table)
     train, formats = check.table("train", table.pop("train", {})), check.table("format", table.pop("format", {}))
     check.known("", table, ("name", "input", "loss", "layer"))
-    check.known("train.", train, ("optimiser", "learning_rate", "momentum", "minibatch"))
+    check.known("train.", train, ("optimiser", "learning_rate", "momentum", "weight_decay", "minibatch"))
     check.known("format.", formats, ("data_width", "rounding", "input", *LAYER_FORMATS))
     if "input" not in table:
         raise NetworkError("input", "is missing", "input = [maps, rows, columns]")

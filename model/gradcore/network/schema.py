@@ -8,7 +8,7 @@ from dataclasses import MISSING, Field, fields
 
 from gradcore.network.description import IMAGES_MAX, LAYERS_MAX, OPTIMISERS
 from gradcore.numerics.fixed_point import FRAC_MAX, FRAC_MIN, MODES
-from gradcore.ops.checks import MAPS_MAX, NAME_MAX, SIZE_MAX
+from gradcore.ops.checks import MAPS_MAX, NAME_MAX, RATE_MAX, SIZE_MAX
 from gradcore.ops.kinds import KINDS
 from gradcore.ops.layer import LAYER_FORMATS, Layer
 from gradcore.ops.loss import LOSSES
@@ -24,8 +24,9 @@ def schema() -> dict:
     formats |= {"data_width": _integer(8, 16), "rounding": {"anyOf": [modes, by_kind | _closed()]}}
     train = {
         "optimiser": {"enum": list(OPTIMISERS)},
-        "learning_rate": {"type": "number", "exclusiveMinimum": 0, "maximum": 1024},
+        "learning_rate": _number(0, RATE_MAX),
         "momentum": {"type": "number", "minimum": 0, "maximum": 0.999},
+        "weight_decay": {"type": "number", "minimum": 0, "maximum": 1},
         "minibatch": _integer(1, IMAGES_MAX),
     }
     sizes = [_integer(1, most) for most in (MAPS_MAX, SIZE_MAX, SIZE_MAX)]
@@ -80,6 +81,8 @@ def _layer(name: str, kind: type[Layer]) -> dict:
 def _value(f: Field) -> dict:
     if choices := f.metadata.get("choices"):
         return {"enum": list(choices)}
+    if "above" in f.metadata:
+        return _number(f.metadata["above"], f.metadata["most"])
     if f.type in (tuple, tuple | None):
         one = _integer(*f.metadata["range"])
         return {"anyOf": [one, {"type": "array", "items": one, "minItems": 2, "maxItems": 2}]}
@@ -91,6 +94,10 @@ def _value(f: Field) -> dict:
 
 def _integer(least: int, most: int) -> dict:
     return {"type": "integer", "minimum": least, "maximum": most}
+
+
+def _number(above: float, most: float) -> dict:
+    return {"type": "number", "exclusiveMinimum": above, "maximum": most}
 
 
 def _closed() -> dict:

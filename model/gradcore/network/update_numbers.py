@@ -2,6 +2,7 @@
 """Multipliers and shifts of a weight update (doc/numerics.md, "Weight update")."""
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gradcore.numerics.fixed_point import ACC_W, COEF_MAX, FRAC_MAX, FRAC_MIN
@@ -14,21 +15,35 @@ if TYPE_CHECKING:
 
 LR_MIN = 64  # smallest lr_m: below it the learning rate would be wrong by more than 1 %
 GUARD = 4  # bits by which the scaled gradient is wanted to be finer than the momentum's last bit
+SHIFT_D_MAX, SHIFT_W_MAX = 15, 31
 
 
-def update_parameters(network: "Network", where: str, fw: int, fv: int, grad_frac: int) -> UpdateParameters:
-    """The numbers of one tensor of fraction `fw` with momentum of `fv` and gradients of `grad_frac`. Raises
-    NetworkError, which names the field `where` or learning_rate.
+def update_parameters(
+    network: "Network", learning_rate: float, where: str, fw: int, fv: int, grad_frac: int
+) -> UpdateParameters:
+    """The numbers of one tensor of fraction `fw` with momentum of `fv` and gradients of `grad_frac`, for the learning
+    rate of its layer. Raises NetworkError, which names the field `where`, learning_rate or weight_decay.
 
     One rounding of g is lr_m * 2^-shift_v of the momentum's last bit, and lr_m has a relative error of about 1 / lr_m.
     Wanted, in this order: g finer by GUARD bits than the momentum, yet never so fine that its 24 bits saturate before
-    the momentum does; lr_m of many bits, up to 15; beta_m of many bits.
+    the momentum does; lr_m of many bits, up to 15; beta_m of many bits. The multipliers of weight decay and of a
+    learning rate behind the momentum have as many bits as possible.
     """
-    check.within(where, fv, fw, fw + 15, f"shift_w = {fv - fw} is outside 0..15")
+    behind = network.rate_behind_momentum
+    if not behind:
+        check.within(where, fv, fw, fw + 15, f"shift_w = {fv - fw} is outside 0..15")
     check.within(where, fv, FRAC_MIN, FRAC_MAX, f"{fv} is outside {FRAC_MIN}..{FRAC_MAX}")
-    rate = network.learning_rate / network.minibatch
-    beta = network.momentum if network.optimiser == "momentum" else 0.0
+    rate = (1.0 if behind else learning_rate) / network.minibatch
+    beta = network.momentum if network.has_momentum else 0.0
     shifts = [s for s in range(32) if _represents(beta, s)]
+    factor = 1.0 if behind else learning_rate
+    if network.weight_decay:
+        decay, all_shifts = network.weight_decay, shifts
+        shifts = [s for s in shifts if _multipliers(decay, factor, fv + s - fw, SHIFT_D_MAX)]
+        if not shifts:
+            low, high = _ends(factor, (fv + all_shifts[-1] - fw + SHIFT_D_MAX, fv + all_shifts[0] - fw))
+            problem = f"no shifts represent {decay:g} with a momentum of {fv} fraction bits"
+            raise NetworkError("weight_decay", problem, f"{min(max(decay, low), high):g}")
     best = None
     for shift_v in shifts:
         for shift_g in range(ACC_W):
@@ -46,13 +61,37 @@ def update_parameters(network: "Network", where: str, fw: int, fv: int, grad_fra
             m * 2.0 ** (grad_frac - g - fv - s)
             for m, g, s in ((LR_MIN, ACC_W - 1, shifts[-1]), (COEF_MAX, 0, shifts[0]))
         )
+        field, shown = ("minibatch", f"1 / {network.minibatch}") if behind else ("learning_rate", f"{learning_rate:g}")
         raise NetworkError(
-            "learning_rate",
-            f"no shifts represent {network.learning_rate:g} with a momentum of {fv} and a gradient of "
-            f"{grad_frac} fraction bits",
-            f"{network.minibatch * min(max(rate, low), high):g}",
+            field,
+            f"no shifts represent {shown} with a momentum of {fv} and a gradient of {grad_frac} fraction bits",
+            "" if behind else f"{network.minibatch * min(max(rate, low), high):g}",
         )
-    return best[1]
+    found = best[1]
+    if network.weight_decay:
+        shift_d, decay_m = _multipliers(network.weight_decay, factor, fv + found.shift_v - fw, SHIFT_D_MAX)[-1]
+        found = replace(found, decay_m=decay_m, shift_d=shift_d)
+    if behind:
+        rates = _multipliers(learning_rate, 1.0, fw - fv, SHIFT_W_MAX)
+        if not rates:
+            low, high = _ends(1.0, (fw - fv + SHIFT_W_MAX, fw - fv))
+            problem = f"no shift represents {learning_rate:g}"
+            raise NetworkError("learning_rate", problem, f"{min(max(learning_rate, low), high):g}")
+        shift_w, rate_m = rates[-1]
+        found = replace(found, rate_m=rate_m, shift_w=shift_w)
+    return found
+
+
+def _multipliers(value: float, factor: float, frac: int, most: int) -> list[tuple[int, int]]:
+    """(shift, multiplier) of value * factor for the shifts 0..most that represent it: a multiplier has frac + shift
+    fraction bits, the last one the most bits."""
+    scaled = ((shift, round(value * factor * 2.0 ** (frac + shift))) for shift in range(most + 1))
+    return [(shift, multiplier) for shift, multiplier in scaled if LR_MIN <= multiplier <= COEF_MAX]
+
+
+def _ends(factor: float, fracs: tuple[int, int]) -> tuple[float, float]:
+    """The smallest and the largest value that has a multiplier, of the most and the fewest fraction bits."""
+    return LR_MIN * 2.0 ** -fracs[0] / factor, COEF_MAX * 2.0 ** -fracs[1] / factor
 
 
 def _represents(beta: float, shift: int) -> bool:

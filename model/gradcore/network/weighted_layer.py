@@ -26,7 +26,9 @@ class LayerParameters:
     output's local gradient have; input, output: names of tensors; nodes: names of the nodes that are done in one.
     in_shape: input; conv_shape: sums and gate; out_shape: after pooling; weight_shape: (O, C, KY, KX). `bias_exp` is e,
     `shift_fp` = fa + fw - fo, `shift_bp` = fd + fw - fe (None where the input's local gradient is not needed);
-    `bias_update` is None without bias.
+    `fv`, `fvb`: fractions of the momenta; `learning_rate`: the layer's own, else the network's. A frozen layer
+    (`trainable` False) has no `weight_update`; `bias_update` is None without bias, too. `fd` is None where the local
+    gradient at the layer's sums is not needed: no trained layer up to it.
     """
 
     index: int
@@ -48,12 +50,16 @@ class LayerParameters:
     fo: int
     fw: int
     fb: int
-    fd: int
+    fv: int
+    fvb: int
+    fd: int | None
     fe: int | None
     bias_exp: int
     shift_fp: int
     shift_bp: int | None
-    weight_update: UpdateParameters
+    learning_rate: float
+    trainable: bool
+    weight_update: UpdateParameters | None
     bias_update: UpdateParameters | None
 
 
@@ -82,9 +88,13 @@ def _parameters(
     assert isinstance(operator, Parametric) and w is not None and output.layer is not None
     fv = fractions["momentum"]
     fvb = fractions.get("bias_momentum", w.fb + fv - w.fw)
-    fd = sums.known_delta_frac
-    weight = update_parameters(network, "format.momentum", w.fw, fv, fd + source.frac)
-    bias = update_parameters(network, "format.bias_momentum", w.fb, fvb, fd) if w.bias else None
+    fd, own = sums.delta_frac, getattr(network.layers[node.layer], "learning_rate", None)
+    rate = network.learning_rate if own is None else own
+    weight = bias = None
+    if w.trainable:
+        grad = sums.known_delta_frac
+        weight = update_parameters(network, rate, "format.momentum", w.fw, fv, grad + source.frac)
+        bias = update_parameters(network, rate, "format.bias_momentum", w.fb, fvb, grad) if w.bias else None
     return LayerParameters(
         index=index,
         layer=node.layer,
@@ -105,11 +115,15 @@ def _parameters(
         fo=sums.frac,
         fw=w.fw,
         fb=w.fb,
+        fv=fv,
+        fvb=fvb if w.bias else fv,
         fd=fd,
         fe=fe,
         bias_exp=w.bias_exp,
         shift_fp=node.shift,
-        shift_bp=None if fe is None else fd + w.fw - fe,
+        shift_bp=None if fe is None or fd is None else fd + w.fw - fe,
+        learning_rate=rate,
+        trainable=w.trainable,
         weight_update=weight,
         bias_update=bias,
     )

@@ -13,6 +13,7 @@ from gradcore.numerics.fixed_point import FRAC_MAX, FRAC_MIN
 from gradcore.ops.layer import Shape
 
 NAME_MAX, MAPS_MAX, SIZE_MAX = 64, 4096, 1024  # characters of a name; maps; rows and columns of the input
+RATE_MAX = 1024  # largest learning rate
 
 
 class NetworkError(ValueError):
@@ -105,6 +106,11 @@ def number(where: str, value: Any, low: float, high: float, nearest: object, abo
     )
     if not good:
         raise NetworkError(where, f"{value!r} is not supported", nearest)
+
+
+def learning_rate(value: Any) -> None:
+    """Refuse what is no learning rate."""
+    number("learning_rate", value, 0, RATE_MAX, "a positive number", above=True)
 
 
 def within(where: str, value: Any, low: float, high: float, problem: str) -> None:

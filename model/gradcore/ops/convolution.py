@@ -17,7 +17,7 @@ import numpy as np
 from gradcore.numerics.fixed_point import int64
 from gradcore.ops import checks as check
 from gradcore.ops.activation import Relu
-from gradcore.ops.checks import MAPS_MAX, NetworkError
+from gradcore.ops.checks import MAPS_MAX, RATE_MAX, NetworkError
 from gradcore.ops.layer import LAYER_FORMATS, Arithmetic, Gradient, Layer, Operator, Parametric, Place, Shape
 from gradcore.ops.max_pooling import MaxPooling
 
@@ -80,15 +80,25 @@ class Convolution(Parametric):
         return (weight, (delta, inputs[0])), (bias_gradient, (delta,))
 
 
+@dataclass(frozen=True, kw_only=True)
 class _Weighted(Layer):
-    """What `Conv` and `Dense` share."""
+    """What `Conv` and `Dense` share.
+
+    learning_rate: the layer's own, of weights and bias, in the place of the network's; trainable: False for a frozen
+    layer, whose weights and bias stay what they are.
+    """
 
     own_formats: ClassVar[tuple] = LAYER_FORMATS
-    maps: int  # a field of both
+
+    maps: int = field(metadata={"range": (1, MAPS_MAX)}, kw_only=False)
+    learning_rate: float | None = field(default=None, metadata={"above": 0, "most": RATE_MAX})
+    trainable: bool = True
 
     def check(self) -> None:
         check.integer("maps", self.maps, 1, MAPS_MAX)
-        for key in ("bias", "relu"):
+        if self.learning_rate is not None:
+            check.learning_rate(self.learning_rate)
+        for key in ("bias", "relu", "trainable"):
             if not isinstance(getattr(self, key), bool):
                 raise NetworkError(key, f"{getattr(self, key)!r} is neither true nor false", "true")
         super().check()
@@ -99,13 +109,13 @@ class Conv(_Weighted):
     """Convolution, then ReLU, then 2x2 maximum pooling.
 
     maps: output maps; kernel, pad and stride: (rows, columns) or one number for both, kernel and stride 1..11, pad
-    0..kernel-1; groups: a divisor of the maps on both sides; pool: 2 or None; formats: fraction widths that differ
-    from the network's (keys of LAYER_FORMATS).
+    0..kernel-1; groups: a divisor of the maps on both sides; pool: 2 or None; learning_rate: the layer's own, in the
+    place of the network's; trainable: False for a frozen layer; formats: fraction widths that differ from the
+    network's (keys of LAYER_FORMATS).
     """
 
     prefix: ClassVar[str] = "conv"
 
-    maps: int = field(metadata={"range": (1, MAPS_MAX)})
     kernel: tuple = field(default=(3, 3), metadata={"range": (1, KERNEL_MAX)})
     pad: tuple = field(default=(0, 0), metadata={"range": (0, KERNEL_MAX - 1)})
     bias: bool = True
@@ -154,7 +164,6 @@ class Dense(_Weighted):
 
     prefix: ClassVar[str] = "fc"
 
-    maps: int = field(metadata={"range": (1, MAPS_MAX)})
     bias: bool = True
     relu: bool = False
 

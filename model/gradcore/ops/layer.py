@@ -38,14 +38,15 @@ class Arithmetic(Protocol):
 
 @dataclass(frozen=True)
 class Weights:
-    """Weights and bias of a parametric operator at its place: shape (O, C, KY, KX), fractions, and e, by which the bias
-    is shifted (doc/numerics.md, "Forward pass"); C: input maps of a group."""
+    """Weights and bias of a parametric operator at its place: shape (O, C, KY, KX), C input maps of a group; fractions;
+    e, by which the bias is shifted (doc/numerics.md, "Forward pass"); whether they are trained."""
 
     shape: tuple[int, int, int, int]
     fw: int
     fb: int
     bias: bool
     bias_exp: int
+    trainable: bool = True
 
 
 class Place(Protocol):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The weight update: stochastic gradient descent, with or without momentum, on integers."""
+"""The weight update: stochastic gradient descent on integers, with or without momentum of one of two forms and weight
+decay (doc/numerics.md, "Weight update")."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from gradcore.numerics.fixed_point import GRAD_W, int64, requantize, round_shift
 @dataclass(frozen=True)
 class UpdateParameters:
     """Numbers of one weight or bias tensor's update; frac_v and frac_g are the fraction widths of momentum and scaled
-    gradient."""
+    gradient. Without weight decay decay_m is 0; rate_m is 1 unless the learning rate stands behind the momentum."""
 
     lr_m: int
     beta_m: int
@@ -22,6 +23,9 @@ class UpdateParameters:
     shift_w: int
     frac_v: int
     frac_g: int
+    decay_m: int = 0
+    shift_d: int = 0
+    rate_m: int = 1
 
 
 def scale_gradient(
@@ -53,8 +57,13 @@ def update(
     """
     p = parameters
     g = scale_gradient(grad, p.shift_g, mode, rnd[0], clipped)
-    v = requantize(p.beta_m * int64(v) - p.lr_m * g, p.shift_v, width, mode, rnd[1], clipped)
-    return requantize((int64(w) << p.shift_w) + v, p.shift_w, width, mode, rnd[2], clipped), v
+    v = requantize(_change(p, w, v, g), p.shift_v + p.shift_d, width, mode, rnd[1], clipped)
+    return requantize((int64(w) << p.shift_w) + p.rate_m * v, p.shift_w, width, mode, rnd[2], clipped), v
+
+
+def _change(p: UpdateParameters, w: ArrayLike, v: ArrayLike, g: np.ndarray) -> np.ndarray:
+    """The exact new momentum, of shift_v + shift_d more fraction bits."""
+    return ((p.beta_m * int64(v) - p.lr_m * g) << p.shift_d) - p.decay_m * int64(w)
 
 
 def saturates(
@@ -71,7 +80,7 @@ def saturates(
     p = parameters
     exact = round_shift(grad, p.shift_g, mode, rnd[0])
     g = saturate(exact, GRAD_W)
-    momentum = round_shift(p.beta_m * int64(v) - p.lr_m * g, p.shift_v, mode, rnd[1])
+    momentum = round_shift(_change(p, w, v, g), p.shift_v + p.shift_d, mode, rnd[1])
     new = saturate(momentum, width)
-    weight = round_shift((int64(w) << p.shift_w) + new, p.shift_w, mode, rnd[2])
+    weight = round_shift((int64(w) << p.shift_w) + p.rate_m * new, p.shift_w, mode, rnd[2])
     return (g != exact) | (new != momentum) | (saturate(weight, width) != weight)

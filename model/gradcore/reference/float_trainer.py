@@ -43,14 +43,19 @@ class FloatTrainer:
         chooses what dropout drops: what `ReferenceTrainer` drops."""
         loss = self.gradients(x, labels, iteration)
         network = self.network
-        rate = self.dtype(network.learning_rate / len(x))
-        beta = self.dtype(network.momentum if network.optimiser == "momentum" else 0)
+        beta = self.dtype(network.momentum if network.has_momentum else 0)
         for state, grad, grad_bias, p in zip(self.state, self.last["grad"], self.last["grad_bias"], network.parameters):
+            if not p.trainable:
+                continue
+            before, behind = (1.0, p.learning_rate) if network.rate_behind_momentum else (p.learning_rate, 1.0)
+            rate, decay = self.dtype(before / len(x)), self.dtype(before * network.weight_decay)
             for weight, momentum, g in (("weight", "momentum", grad), ("bias", "bias_momentum", grad_bias))[
                 : 1 + p.bias
             ]:
                 state[momentum] = beta * state[momentum] - rate * g
-                state[weight] = state[weight] + state[momentum]
+                if network.weight_decay:
+                    state[momentum] = state[momentum] - decay * state[weight]
+                state[weight] = state[weight] + self.dtype(behind) * state[momentum]
         return loss
 
     def gradients(self, x: ArrayLike, labels: ArrayLike, iteration: int = 0) -> float:

@@ -72,7 +72,7 @@ def backward(graph: Graph, done: Pass, delta: np.ndarray, weights: States, arith
         if node.name not in done.deltas:
             done.deltas[node.name] = arithmetic.delta(tensor, parts.pop(node.name))
         delta, inputs = done.deltas[node.name], [done.words[name] for name in node.inputs]
-        if node.operator.parametric:
+        if node.weights and node.weights.trainable:
             done.gradients[node.name] = tuple(
                 arithmetic.gradient(sums, *factors) for sums, factors in node.operator.gradients(delta, inputs)
             )
@@ -84,15 +84,16 @@ def backward(graph: Graph, done: Pass, delta: np.ndarray, weights: States, arith
 
 def by_layer(network: Network, done: Pass) -> dict:
     """The tensors of a pass as lists with one entry per layer with weights: act (its input), z, out, gate (bool), delta
-    (at z), error (of its input, None where nobody needs it), grad, grad_bias."""
+    (at z), error (of its input), grad, grad_bias. Local gradients are None where nobody needs them, gradients in a
+    frozen layer."""
     found: dict[str, list] = {key: [] for key in TENSORS}
     operators = {node.name: node.operator for node in network.graph.nodes}
     for p in network.parameters:
         gate = np.ones(done.words[p.name].shape, dtype=bool)
         for name in p.nodes[1:]:
             gate = gate & operators[name].gate(done.saved[name], gate.shape)
-        grad, grad_bias = done.gradients[p.name]
-        values = (done.words[p.input], done.words[p.name], done.words[p.output], gate, done.deltas[p.name])
+        grad, grad_bias = done.gradients.get(p.name, (None, None))
+        values = (done.words[p.input], done.words[p.name], done.words[p.output], gate, done.deltas.get(p.name))
         for key, value in zip(TENSORS, (*values, done.deltas.get(p.input), grad, grad_bias)):
             found[key].append(value)
     return found

@@ -54,9 +54,10 @@ class ReferenceTrainer:
     initial weights and the random roundings.
 
     state: what `initial_weights` returns, changed by every step. last: tensors of the last step, each a list with one
-    entry per layer - act (its input), z, out, gate (bool), delta (at z), error (of its input, None in layer 0), grad,
-    grad_bias - and d, the loss's difference. bool `grad_overflow` is sticky: a gradient did not fit `acc_width` bits
-    and was wrapped. saturations: `Saturations` of all steps since they were taken.
+    entry per layer - act (its input), z, out, gate (bool), delta (at z), error (of its input), grad, grad_bias - and
+    d, the loss's difference. Local gradients that nobody needs and gradients of a frozen layer are None. bool
+    `grad_overflow` is sticky: a gradient did not fit `acc_width` bits and was wrapped. saturations: `Saturations` of
+    all steps since they were taken.
     """
 
     def __init__(self, network: Network, seed: int = 1, state: State | None = None, acc_width: int = ACC_W) -> None:
@@ -187,7 +188,7 @@ class ReferenceTrainer:
                     for j in roundings
                 ]
                 weight, momentum = key or "weight", "bias_momentum" if key else "momentum"
-                previous = state[momentum] if network.optimiser == "momentum" else np.zeros_like(state[momentum])
+                previous = state[momentum] if network.has_momentum else np.zeros_like(state[momentum])
                 clipped: list[int] = []
                 state[weight], v = update(
                     state[weight], previous, gradient, numbers, network.data_width, network.mode("param"), rnd, clipped
@@ -195,7 +196,7 @@ class ReferenceTrainer:
                 self._count(
                     p, ("bias_grad", "bias_momentum", "bias") if key else ("grad", "momentum", "weight"), clipped, v
                 )
-                if network.optimiser == "momentum":
+                if network.has_momentum:
                     state[momentum] = v
 
 

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random small networks and engines, and the comparison of a whole training step with the reference trainer."""
 
+from contextlib import suppress
+from dataclasses import replace
+
 import numpy as np
 
 from gradcore.compiler.compile import compile_network
@@ -145,6 +148,17 @@ def fitting_network(rng, config: EngineConfig, **limits) -> Network:
             continue
 
 
+def own_training(rng, network: Network) -> Network:
+    """The same network; about half of its layers are frozen, about half have a learning rate of their own."""
+    layers = list(network.layers)
+    while True:
+        for number in (p.layer for p in network.parameters):
+            own = float(network.learning_rate * 2 ** rng.uniform(-4, 2)) if rng.random() < 0.5 else None
+            layers[number] = replace(layers[number], learning_rate=own, trainable=bool(rng.random() < 0.5))
+        with suppress(NetworkError):
+            return replace(network, layers=tuple(layers))
+
+
 def minibatch(rng, network, images: int) -> tuple:
     limit = 1 << (network.data_width - 1)
     x = rng.integers(-limit, limit, (images, *network.shape)) >> int(rng.integers(0, 5))
@@ -220,7 +234,8 @@ def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> in
                 same_map(f"{p.name} input", device, memory.act[p.index], last["act"][p.index])
         delta = memory.delta[p.index]
         want = last["error"][p.index + 1] if p.pool else last["delta"][p.index]
-        if stored(compiled, delta):
+        assert (delta is None) == (want is None)
+        if delta and stored(compiled, delta):
             same_map(f"{p.name} delta", device, delta, want)
         gradients += _compare_gradients(watch.rows, memory.weight[p.index].layout, p, last)
     for p, own, ref in zip(trainer.network.parameters, device.weights(), trainer.weights()):
@@ -233,6 +248,9 @@ def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> in
 
 def _compare_gradients(found: dict, layout, p, last: dict) -> int:
     """The gradients of a layer that have been found; returns their number."""
+    if last["grad"][p.index] is None:
+        assert not any(tag == p.index * 4 + 2 for tag, *_ in found)
+        return 0
     count, wanted = 0, layout.row_order(last["grad"][p.index])
     maps = np.arange(layout.groups * layout.cols).reshape(layout.groups, layout.cols) < layout.outputs
     valid = maps.repeat(layout.inner, axis=0)

@@ -105,11 +105,13 @@ def test_every_field_of_a_file(tmp_path):
         bias = false
         relu = false
         pool = 2
+        trainable = false
         format = { act = 9, weight = 10 }
         [[layer]]
         type = "dense"
         maps = 5
         bias = true
+        learning_rate = 2
         """)
     network = load(file)
     first, second = network.parameters
@@ -126,6 +128,8 @@ def test_every_field_of_a_file(tmp_path):
         and first.pool == 2
     )
     assert [network.mode(kind) for kind in ("act", "delta", "param")] == ["half_up", "stochastic", "truncate"]
+    assert not first.trainable and first.weight_update is None and first.learning_rate == 1
+    assert second.trainable and second.learning_rate == 2
     assert network.optimiser == "sgd" and network.minibatch == 40 and network.data_width == 14
 
 
@@ -174,6 +178,12 @@ BAD = [
     ("pool = 2", "pool = 3", 0, "pool", "nearest supported: pool = 2"),
     ("pool = 2", "relu = 1", 0, "relu", "neither true nor false"),
     ("pool = 2", 'name = "a"\nbias = "yes"', 0, "bias", "layer 0 'a': bias: 'yes'"),
+    ("pool = 2", "trainable = 0", 0, "trainable", "0 is neither true nor false; nearest supported: true"),
+    ("pool = 2", "trained = false", 0, "trained", "is not a known field; nearest supported: trainable"),
+    ("pool = 2", "learning_rate = 0", 0, "learning_rate", "0 is not supported; nearest supported: a positive number"),
+    ("pool = 2", "learning_rate = true", 0, "learning_rate", "a positive number"),
+    ("pool = 2", "learning_rate = 1025", 0, "learning_rate", "a positive number"),
+    ("pool = 2", "learning_rate = 1e-30", 0, "learning_rate", "no shifts represent 1e-30"),
     ("pool = 2", "format = { act = 26 }", 0, "format.act", "fa + fw - fo = -1 is outside 0..47; nearest supported: 25"),
     (
         "pool = 2",

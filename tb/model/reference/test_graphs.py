@@ -105,6 +105,7 @@ def compare(network, state, x, labels, seed):
         for name, words in plain.tensors.items():
             tensor = next(t for t in reversed(network.graph.tensors.values()) if t.layer_name == name)
             assert (trainer.last["words"][tensor.name] == as_array(words.values)).all(), name
+            assert (name in plain.deltas) == (tensor.name in trainer.last["deltas"]), name
             if name in plain.deltas:
                 assert (trainer.last["deltas"][tensor.name] == as_array(plain.deltas[name])).all(), name
         state = [{key: as_array(layer[key]) for key in STATE} for layer in plain.new]

@@ -59,6 +59,8 @@ def compare(network, state, x, labels, seed):
                 assert (trainer.last[key][layer] == as_array(values)).all(), (
                     f"{key} of layer {layer}, iteration {iteration}"
                 )
+            found = {layer for layer, values in enumerate(trainer.last[key]) if values is not None}
+            assert found == {*by_layer}, f"{key}, iteration {iteration}"
         state = [{key: as_array(layer[key]) for key in STATE} for layer in state]
         for layer, (ours, plain) in enumerate(zip(trainer.weights(), state)):
             for key in STATE:
