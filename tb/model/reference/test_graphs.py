@@ -2,6 +2,9 @@
 """Networks with branches: every bit against plain Python loops, gradients against finite differences, what is
 refused."""
 
+from contextlib import suppress
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -81,6 +84,16 @@ def random_graph(rng):
     return first, tuple(layers)
 
 
+def random_network(rng, plain=False, **more):
+    """A network of a `random_graph` whose formats fit each other; plain: all of them the default ones."""
+    while True:
+        shape, layers = random_graph(rng)
+        if plain:
+            layers = tuple(replace(layer, formats={}) for layer in layers)
+        with suppress(NetworkError):
+            return Network("t", shape, layers, **more)
+
+
 def random_element(rng, **common):
     """A layer that treats each element by itself."""
     kind = rng.integers(4)
@@ -124,26 +137,19 @@ def test_branches_are_the_definition(mode, rng):
 
 @pytest.mark.parametrize("number", range(40))
 def test_random_graphs_are_the_definition(number, rng):
-    shape, layers = random_graph(rng)
     width = int(rng.integers(8, 17))
-    layers, loss = layers if width == 16 else tuple(plainly(layers)), str(rng.choice(list(LOSSES)))
-    network = Network("t", shape, layers, loss, data_width=width, minibatch=3)
+    network = random_network(rng, width < 16, loss=str(rng.choice(list(LOSSES))), data_width=width, minibatch=3)
     half = 1 << width - 1
-    x, labels = rng.integers(-half, half, (3, *shape)), rng.integers(0, network.classes, 3)
+    x, labels = rng.integers(-half, half, (3, *network.shape)), rng.integers(0, network.classes, 3)
     compare(network, random_state(network, rng), x, labels, int(rng.integers(1 << 32)))
-
-
-def plainly(layers):
-    """The same layers in the default formats."""
-    return [type(layer)(**(vars(layer) | {"formats": {}})) for layer in layers]
 
 
 @pytest.mark.parametrize("number", range(6))
 def test_float_gradients_by_finite_differences(number, rng):
-    shape, layers = ((2, 4, 5), BRANCHES) if number < 2 else random_graph(rng)
-    network = Network("t", shape, layers, loss=list(LOSSES)[number % 3])
+    loss = list(LOSSES)[number % 3]
+    network = Network("t", (2, 4, 5), BRANCHES, loss) if number < 2 else random_network(rng, loss=loss)
     trainer = FloatTrainer(network, 3, np.float64)
-    x, labels = rng.normal(size=(4, *shape)), rng.integers(0, network.classes, 4)
+    x, labels = rng.normal(size=(4, *network.shape)), rng.integers(0, network.classes, 4)
     trainer.gradients(x, labels)
     exact = [dict(weight=g, bias=b) for g, b in zip(trainer.last["grad"], trainer.last["grad_bias"])]
     for p, state, gradients in zip(network.parameters, trainer.state, exact):

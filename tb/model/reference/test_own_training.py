@@ -2,7 +2,6 @@
 """Learning rates of single layers and frozen layers: every bit against plain Python loops, against networks with one
 rate, against formulas."""
 
-from contextlib import suppress
 from dataclasses import replace
 from itertools import product
 
@@ -45,11 +44,7 @@ def test_step_is_the_definition(trainable, rng):
 
 @pytest.mark.parametrize("number", range(24))
 def test_random_graphs_are_the_definition(number, rng):
-    net = None
-    while not net:
-        with suppress(NetworkError):
-            net = Network("t", *test_graphs.random_graph(rng), minibatch=3)
-    net = own_training(rng, net)
+    net = own_training(rng, test_graphs.random_network(rng, minibatch=3))
     x, labels = rng.integers(-32768, 32768, (3, *net.shape)), rng.integers(0, net.classes, 3)
     test_graphs.compare(net, random_state(net, rng), x, labels, int(rng.integers(1 << 32)))
 
