@@ -53,7 +53,7 @@ class _Gradients:
             for share in ((1, 2) if alone else (2, 1)) + (4, 8, 16, 32, 64)
         ]
         found = [tiles for tiles in found if tiles]
-        if found:
+        if found and self.index not in self.setting.choices.halves:
             fitting = (tiles for tiles in found if self._fits(whole, tiles[0]))
             return next(fitting, found[0]), [whole]
 

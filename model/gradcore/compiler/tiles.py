@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tiles of the maps of a layer: those whose weights, or gradients, are on chip together."""
 
+from dataclasses import replace
 from math import gcd, lcm
 
 from gradcore.isa.config import EngineConfig
@@ -34,6 +35,11 @@ def in_pieces(config: EngineConfig, layout: RowLayout, errors: bool) -> bool:
     other does not fit; `errors`: the layer has a BP."""
     if _beats(layout, 1) == 1:
         return False  # every row begins at a beat
+    apart = replace(layout, pieces=True)
+    if layout.rows + layout.groups > config.grad_depth and apart.dense:
+        # Only rows of bias begin elsewhere so; tiles then need not have several groups, which may not fit twice.
+        if output_tiles(config, apart, config.grad_depth, 2) and not output_tiles(config, layout, config.grad_depth, 2):
+            return True
     weights = output_tiles(config, layout, config.wgt_depth)
     gradients = output_tiles(config, layout, config.grad_depth) or row_fits(config, layout)
     # BP can take COLS maps of a tap where they begin at a beat.
