@@ -71,7 +71,9 @@ def _smaller_parts(best: CompiledNetwork) -> CompiledNetwork:
         layout = best.memory.weight[index].layout
         with suppress(CompileError):
             if any(op.layer == best.setting.layers[index].name and _in_parts(op) for op in best.train.ops):
-                best = _try(best, held=best.setting.choices.held | {index})
+                other = _try(best, held=best.setting.choices.held | {index})
+                if other is not best:
+                    best = replace(other, infer=compile_program("infer", other.setting))
         once, twice = (output_tiles(config, layout, config.grad_depth, share) for share in (1, 2))
         with suppress(CompileError):
             if once and not twice:
