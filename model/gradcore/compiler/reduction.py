@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reductions in parts: the sums of one block and one column group stay in the array while the weights and operands of
-the next part come."""
+the next part come. Operands of FP may stay in both operand buffers for all column groups."""
 
 from dataclasses import replace
 from functools import cache
