@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks larger than the buffers on the compiled RTL, in every bit as the reference trainer: strips that begin in the
 middle of a map, tiles that begin with another than the first output map, up-sampled image groups one at a time, gates
-in DRAM."""
+in DRAM, operands in both operand buffers with gradients in halves."""
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from gradcore.ops.convolution import Conv, Dense
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
 from tb.model.compiler.networks import train
+from tb.model.compiler.test_large_dense import BOTH, ENGINE
 from tb.model.compiler.test_strips import fields
 
 CONFIG = EngineConfig(grid=4, cols=4, mem_bytes=8, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=512)
@@ -39,21 +40,22 @@ GATES = Network(
     (Conv(4, (3, 3), (1, 1)), Conv(5, (3, 3), (1, 1), pool=2), Conv(3, (3, 3), (1, 1)), Dense(3)),
     minibatch=30,
 )
-# Fields of which the program must have several values.
+# Engine, network, and fields of which the program must have several values.
 USED = {
-    "strips": (STRIPS, [(Opcode.LOAD, "rot_y"), (Opcode.STORE, "rot_y")]),
-    "tiles": (TILES, [(Opcode.LOAD, "rot_x"), (Opcode.COMPUTE, "map0"), (Opcode.UPDATE, "map0")]),
-    "single": (SINGLE, [(Opcode.LOAD, "stride_qy"), (Opcode.LOAD, "stride_qx")]),
-    "gates": (GATES, [(Opcode.LOAD, "packed"), (Opcode.STORE, "packed")]),
+    "strips": (CONFIG, STRIPS, [(Opcode.LOAD, "rot_y"), (Opcode.STORE, "rot_y")]),
+    "tiles": (CONFIG, TILES, [(Opcode.LOAD, "rot_x"), (Opcode.COMPUTE, "map0"), (Opcode.UPDATE, "map0")]),
+    "single": (CONFIG, SINGLE, [(Opcode.LOAD, "stride_qy"), (Opcode.LOAD, "stride_qx")]),
+    "gates": (CONFIG, GATES, [(Opcode.LOAD, "packed"), (Opcode.STORE, "packed")]),
+    "both": (ENGINE, BOTH, [(Opcode.COMPUTE, "keep_in"), (Opcode.COMPUTE, "col_channels")]),
 }
 
 
 @pytest.mark.parametrize("name", USED)
 def test_rtl_trains_as_the_reference(name):
-    network, used = USED[name]
-    compiled = compile_network(network, CONFIG)
+    config, network, used = USED[name]
+    compiled = compile_network(network, config)
     assert all(len(fields(compiled, opcode, field)) > 1 for opcode, field in used)
     rng = np.random.default_rng(5)
     memory = Memory(1 << 24, latency=int(rng.integers(1, 100)), stall=float(rng.choice([0, 0.3])), seed=5)
-    with SimBackend(build_engine(CONFIG)[0], memory) as backend:
-        train(backend, network, CONFIG, 5)
+    with SimBackend(build_engine(config)[0], memory) as backend:
+        train(backend, network, config, 5)

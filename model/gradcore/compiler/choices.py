@@ -18,6 +18,8 @@ class Choices:
     resident: every tensor stays in the operand buffers, where that is possible.
     beside: the first layer's WU runs beside the chain before it, where that is possible.
     between: layers in strips whose BP comes between the tiles of their WU, which may keep UPDATE from the gradients.
+    held: layers in strips whose FP in parts keeps a block's operands in both operand buffers for all output maps.
+    halves: layers in strips whose WU takes parts of the weights of which the gradients of two fit.
     early: layers whose WU comes before their BP, so that their UPDATE begins earlier.
     last_row: the last row of the second layer's kernel comes after the first layer in WU and UPDATE.
     """
@@ -31,6 +33,8 @@ class Choices:
     resident: bool = True
     beside: bool = True
     between: frozenset = frozenset()
+    held: frozenset = frozenset()
+    halves: frozenset = frozenset()
     early: frozenset = frozenset()
     last_row: bool = False
 

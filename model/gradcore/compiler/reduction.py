@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reductions in parts: the sums of one block and one column group stay in the array while the weights and operands of
-the next part come."""
+the next part come. Operands of FP may stay in both operand buffers for all column groups."""
 
+from dataclasses import replace
 from functools import cache
 
 from gradcore.compiler.body import Body
 from gradcore.compiler.folds import delta_shape
-from gradcore.compiler.operation import Part
+from gradcore.compiler.operation import Part, Place
 from gradcore.compiler.parts import Need, cut, fit
 from gradcore.compiler.products import backward, forward
+from gradcore.compiler.rings import Region, Ring
+from gradcore.compiler.setting import Setting
+from gradcore.compiler.stream import Source
 from gradcore.compiler.strips import Axis, Strips, largest_need
 from gradcore.compiler.weights import BackwardWeights, ForwardWeights
-from gradcore.isa.fold import tap_windows
+from gradcore.isa.fold import ceil_div, round_up, tap_windows
 
 
 def _column_groups(maps: int, cols: int) -> list:
@@ -32,21 +36,74 @@ def forward_parts(body: Body, index: int, source, results: dict):
     def needs(part: Part) -> list:
         source.axes = reach(part)
         rows = Need("weight rows of a tap of one column group", weights.of_part(part), config.wgt_depth, True)
-        return [rows, *source.needs(p.conv_shape[1:], block, part.channels)]
+        return [rows, *([] if halves else source.needs(p.conv_shape[1:], block, part.channels))]
 
     whole = Part((0, kernel[0]), (0, kernel[1]), (0, inputs))
-    parts = cut(setting, index, whole, needs)
+    source.axes = reach(whole)
+    halves = _halves(body, index, source, results)
+    body.note(index, "FP", "block by block in parts" + ", operands in both operand buffers" * bool(halves))
+    wholes = [replace(whole, channels=channels) for channels in halves] or [whole]
+    parts = [part for one in wholes for part in cut(setting, index, one, needs)]
+    parts = [replace(part, first=part is parts[0], last=part is parts[-1]) for part in parts]
+    held = _held(setting, index, source, reach(whole), halves, parts)
+
+    def place(pixels: tuple, image: int, part: Part) -> Place:
+        if held:
+            return held[part.channels][0].place(pixels, image, part.channels)
+        source.axes = reach(part)
+        return source.place(pixels, image, part.channels)
 
     def emit(image: int, area: tuple, pixels: tuple, maps: tuple, places):
+        if not maps[0]:
+            for one, at in held.values():
+                one.ring.begin(at)
         for part in parts:
-            source.axes = reach(part)
-            read = source.place(pixels, image, part.channels)
+            read = place(pixels, image, part)
             rows, strides = weights.part(part, maps)
             more = dict(area=area, maps=maps, part=part, strides=strides, **places(part.last))
             body.ops.extend(forward(setting, index, image, read, more.pop("dest"), rows, **more))
 
     shape, groups = p.conv_shape, _column_groups(outputs, config.cols)
     _blocks(body, index, shape, fold, setting.group_images(index), (source, results), groups, emit, 1 + bool(p.pool))
+
+
+def _halves(body: Body, index: int, source: Source, results: dict) -> list:
+    """The halves (first, end) of the channels of FP, one for each operand buffer, if the layer is to keep a block's
+    operands so and they fit, with two places for results behind the first half; `results` then go there. Else none."""
+    setting, depth, cols = body.setting, body.setting.config.act_depth, body.setting.config.cols
+    p, fold, dest = setting.network.parameters[index], setting.folds(index).fp, results["dest"]
+    images, (outputs, inputs, *_) = setting.group_images(index), p.weight_shape
+    middle = round_up(ceil_div(inputs, 2), cols)
+    alone = all(one.images == images for one in (source, *results.values()))
+    if index not in setting.choices.held or p.pool or not alone or middle >= inputs:
+        return []
+    halves = [(0, middle), (middle, inputs)]
+    sizes = [_vectors(setting, index, source, channels) for channels in halves]
+    plan = Strips(p.conv_shape[1:], 1 << fold, 1, 1)
+    shares = [share for maps in _column_groups(outputs, cols) for share in dest.shares(maps)]
+    if max(sizes[0] + 2 * max(largest_need(plan, share, False) for share in shares), sizes[1]) > depth:
+        return []
+    results["dest"] = replace(dest, buffer=0, region=Region(sizes[0], depth))
+    return halves
+
+
+def _held(setting: Setting, index: int, source: Source, axes: list, halves: list, parts: list) -> dict:
+    """For the channels of each part a `Source` in the buffer of its half and the address from which on they stay there:
+    an access begins with channel 0 of what a LOAD brings. None without halves."""
+    held, at = {}, [0] * len(halves)
+    source.axes = axes
+    for part in parts:
+        for buffer, (first, end) in enumerate(halves):
+            if first <= part.channels[0] < end and part.channels not in held:
+                held[part.channels] = replace(source, ring=Ring(buffer, setting.config.act_depth)), at[buffer]
+                at[buffer] += _vectors(setting, index, source, part.channels)
+    return held
+
+
+def _vectors(setting: Setting, index: int, source: Source, channels: tuple) -> int:
+    """What a block of FP needs of some channels (first, end)."""
+    shape, block = setting.network.parameters[index].conv_shape[1:], 1 << setting.folds(index).fp
+    return sum(need.size for need in source.needs(shape, block, channels))
 
 
 def backward_parts(body: Body, index: int, delta, results: dict):

@@ -47,6 +47,10 @@ class Ring:
         """Nothing is there any more."""
         self.key = None
 
+    def begin(self, at: int):
+        """Nothing is there any more; the next row goes to address `at`."""
+        self.key, self.at = None, at
+
     def ranges(self, size: int, first: int, end: int, spare: int = 0) -> tuple:
         """What rows first..end-1 and `spare` vectors behind them touch."""
         return ranges(self.buffer, self.depth, self.origin + first * size, (end - first) * size + spare)

@@ -10,8 +10,10 @@ from gradcore.compiler.folds import delta_shape
 from gradcore.compiler.limits import CompileError
 from gradcore.compiler.memory_map import memory_map
 from gradcore.compiler.setting import Setting
+from gradcore.compiler.tiles import output_tiles
 from gradcore.compiler.unfold import unfolded
 from gradcore.isa.config import EngineConfig
+from gradcore.isa.instruction import FP, Opcode
 
 
 def search(network, config: EngineConfig, images: int, keep: bool) -> CompiledNetwork:
@@ -57,8 +59,32 @@ def _fastest(task: tuple, choices: Choices) -> CompiledNetwork:
                 task, choices.but(finer=True), _spilled, _in_strips, _coarser, most=4 * len(best.train.ops)
             )
             best = min(best, finer, key=_cycles)
-    best = _updates_between(best)
+    best = _updates_between(_smaller_parts(best))
     return _early_gradients(best) if _one_group(best) else best
+
+
+def _smaller_parts(best: CompiledNetwork) -> CompiledNetwork:
+    """The same with operands of reductions in parts in both operand buffers, and with WU in parts where the gradients
+    of a tile fit only once, in the layers in strips where that is faster."""
+    config = best.config
+    for index in sorted(best.setting.choices.strips):
+        layout = best.memory.weight[index].layout
+        with suppress(CompileError):
+            if any(op.layer == best.setting.layers[index].name and _in_parts(op) for op in best.train.ops):
+                other = _try(best, held=best.setting.choices.held | {index})
+                if other is not best:
+                    best = replace(other, infer=compile_program("infer", other.setting))
+        once, twice = (output_tiles(config, layout, config.grad_depth, share) for share in (1, 2))
+        with suppress(CompileError):
+            if once and not twice:
+                best = _try(best, halves=best.setting.choices.halves | {index})
+    return best
+
+
+def _in_parts(op) -> bool:
+    """Is it a part of a reduction of FP?"""
+    instr = op.instr
+    return instr.opcode == Opcode.COMPUTE and instr["mode"] == FP and bool(instr["keep_out"])
 
 
 def _updates_between(best: CompiledNetwork) -> CompiledNetwork:

@@ -50,7 +50,6 @@ def forward_strips(body: Body, index: int):
         tiles, by_weights = weights.tiles(lambda tiles: strips(whole if len(tiles) > 1 else tiles[0]), taken)
         plan = strips(tiles[0] if by_weights else whole)
     except CompileError as error:
-        body.note(index, "FP", "block by block in parts")
         with blaming(error):
             forward_parts(body, index, source, results)
         return

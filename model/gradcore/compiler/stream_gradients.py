@@ -53,7 +53,8 @@ class _Gradients:
             for share in ((1, 2) if alone else (2, 1)) + (4, 8, 16, 32, 64)
         ]
         found = [tiles for tiles in found if tiles]
-        if found:
+        halves = self.index in self.setting.choices.halves
+        if found and not halves:
             fitting = (tiles for tiles in found if self._fits(whole, tiles[0]))
             return next(fitting, found[0]), [whole]
 
@@ -61,7 +62,8 @@ class _Gradients:
             name = "gradient rows of a tap of one column group"
             return [Need(name, part.count + self.p.bias, config.grad_depth, True)]
 
-        parts = cut(self.setting, self.index, whole, rows, not layout.pieces and row_fits(config, layout))
+        only_rows = not (halves or layout.pieces) and row_fits(config, layout)
+        parts = cut(self.setting, self.index, whole, rows, only_rows)
         return self._groups((0, self.p.weight_shape[0])), parts
 
     def step(self, maps: tuple, held: Part, fresh: bool):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tiles of the maps of a layer: those whose weights, or gradients, are on chip together."""
 
+from dataclasses import replace
 from math import gcd, lcm
 
 from gradcore.isa.config import EngineConfig
@@ -31,15 +32,25 @@ def input_tiles(config: EngineConfig, layout: RowLayout, depth: int, share: int 
 
 def in_pieces(config: EngineConfig, layout: RowLayout, errors: bool) -> bool:
     """Must the rows of a layer lie in pieces that begin at a beat each? That is where a tile of rows that follow each
-    other does not fit; `errors`: the layer has a BP."""
+    other does not fit, or its gradients fit only once because of the rows of bias; `errors`: the layer has a BP."""
     if _beats(layout, 1) == 1:
         return False  # every row begins at a beat
+    if _bias_in_the_way(config, layout):
+        return True
     weights = output_tiles(config, layout, config.wgt_depth)
     gradients = output_tiles(config, layout, config.grad_depth) or row_fits(config, layout)
     # BP can take COLS maps of a tap where they begin at a beat.
     taps = _beats(layout, layout.inputs) == 1 and (layout.inputs <= config.cols or _beats(layout, config.cols) == 1)
     errors_fit = not errors or taps or input_tiles(config, layout, config.wgt_depth)
     return not (weights and gradients and errors_fit)
+
+
+def _bias_in_the_way(config: EngineConfig, layout: RowLayout) -> bool:
+    """Does a layer whose gradients do not fit have tiles of which two fit only if each row of bias begins at a beat,
+    and do pieces change nothing else?"""
+    pieces = replace(layout, pieces=True)
+    ours, others = (output_tiles(config, one, config.grad_depth, 2) for one in (layout, pieces))
+    return layout.rows + layout.groups > config.grad_depth and pieces.dense and bool(others and not ours)
 
 
 def row_fits(config: EngineConfig, layout: RowLayout) -> bool:
