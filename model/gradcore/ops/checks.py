@@ -6,11 +6,13 @@ import difflib
 import re
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradcore.files import toml_text
 from gradcore.numerics.fixed_point import FRAC_MAX, FRAC_MIN
-from gradcore.ops.layer import Shape
+
+if TYPE_CHECKING:
+    from gradcore.ops.layer import Shape
 
 NAME_MAX, MAPS_MAX, SIZE_MAX = 64, 4096, 1024  # characters of a name; maps; rows and columns of the input
 RATE_MAX = 1024  # largest learning rate
@@ -126,7 +128,7 @@ def fractions(entries: Any, keys: Collection[str]) -> None:
         integer(f"format.{key}", value, FRAC_MIN, FRAC_MAX)
 
 
-def triple(where: str, value: Any) -> Shape:
+def triple(where: str, value: Any) -> "Shape":
     """`value` as input shape (maps, rows, columns)."""
     if not isinstance(value, (list, tuple)) or len(value) != 3:
         raise NetworkError(where, f"{value!r} is not a list of three numbers", "[maps, rows, columns]")
