@@ -78,7 +78,7 @@ def net(tmp_path):
     "change, names",
     [
         (("[[layer]]", "[[layer"), ["line 8"]),
-        (('name = "first"', 'name = "first"\nstride = 2'), ["first", "stride"]),
+        (('name = "first"', 'name = "first"\ndilation = 2'), ["first", "dilation"]),
         (("kernel = 3", "kernel = 12"), ["first", "kernel", "11"]),
         (("kernel = 3", 'kernel = "3"'), ["first", "kernel"]),
         (("pool = 2", "pool = 3"), ["first", "pool", "2"]),
