@@ -9,6 +9,7 @@ from gradcore.network.description import Network
 from gradcore.ops.convolution import Conv, Dense, conv, conv_input, conv_weights
 from gradcore.ops.loss import loss_delta, loss_shift, targets
 from gradcore.ops.max_pooling import MaxPooling, max_pool, upsample
+from gradcore.ops.windows import checked
 from gradcore.reference.float_trainer import FloatTrainer
 
 
@@ -31,6 +32,37 @@ def test_three_passes_are_adjoint(rng):
         total = (sums.astype(object) * d).sum()
         assert (conv_input(d, w, pad).astype(object) * a).sum() == total
         assert (conv_weights(d, a, w_shape[2:], pad).astype(object) * w).sum() == total
+
+
+def test_three_passes_are_adjoint_over_all_strides_and_groups(rng):
+    for _ in range(60):
+        (n, c, *size), (o, _, *kernel), _, pad = shapes(rng)
+        stride, groups = tuple(int(v) for v in rng.integers(1, 12, 2)), int(rng.integers(1, 5))
+        a = rng.integers(-(1 << 15), 1 << 15, (n, c * groups, *size))
+        w = rng.integers(-(1 << 15), 1 << 15, (o * groups, c, *kernel))
+        sums = conv(a, w, pad, stride, groups)
+        dense = [conv(a[:, g * c : (g + 1) * c], w[g * o : (g + 1) * o], pad) for g in range(groups)]
+        assert (sums == np.concatenate(dense, axis=1)[:, :, :: stride[0], :: stride[1]]).all()
+        d = rng.integers(-(1 << 15), 1 << 15, sums.shape)
+        total = (sums.astype(object) * d).sum()
+        assert (conv_input(d, w, pad, stride, groups, tuple(size)).astype(object) * a).sum() == total
+        assert (conv_weights(d, a, kernel, pad, stride, groups).astype(object) * w).sum() == total
+
+
+@pytest.mark.parametrize("most", [16, 128])
+def test_windows_are_adjoint_over_their_whole_range(most, rng):
+    """What `split` takes apart, `join` puts together, for windows and strides of any size up to the largest."""
+    for ceil_mode in (False, True) * 15:
+        window, stride = (tuple(int(v) for v in rng.choice([1, 2, most - 1, most, 7], 2)) for _ in range(2))
+        pad = tuple(int(rng.integers(0, n // 2 + 1)) for n in window)
+        size = [int(rng.integers(max(1, n - 2 * p), n + 20)) for n, p in zip(window, pad)]
+        windows = checked((2, *size), most, window, stride, pad, ceil_mode)
+        a = rng.integers(-99, 99, (1, 2, *size))
+        parts = windows.split(a, 0)
+        assert parts.shape[2:] == windows.shape((2, *size)) and len(parts) == windows.area
+        other = rng.integers(-99, 99, parts.shape)
+        assert (parts * other).sum() == (windows.join(other, a.shape) * a).sum()
+        assert windows.join(np.ones_like(parts), a.shape).max() <= windows.meeting
 
 
 def test_integers_beyond_the_mantissa_stay_exact(rng):
