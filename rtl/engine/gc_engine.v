@@ -118,6 +118,7 @@ end else begin : g_engine
     wire                  program_start, scrub, scrubbing, compute_room, read_done, written, step, pad, yield, overflow;
     wire [4*ADDR_W-1:0]   base;
     wire [31:0]           seed;
+    wire [15:0]           rate;
     wire [UNITS*1024-1:0] instruction;
     wire [UNITS-1:0]      starts, done, read_signal, written_signal;
     wire [3:0]            mismatch;   // load, wload, store, update: lengths do not agree
@@ -136,7 +137,7 @@ end else begin : g_engine
         .m_rreq_addr(rreq_addr[0 +: ADDR_W]), .m_rreq_len(rreq_len[0 +: 8]),
         .s_rdat_valid(rdat_valid[0]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
         .m_scrub(scrub), .s_scrubbing(scrubbing), .m_program_start(program_start), .cfg_base(base), .cfg_seed(seed),
-        .m_start(starts), .m_instruction(instruction), .s_done(done), .s_mismatch(mismatch),
+        .cfg_rate(rate), .m_start(starts), .m_instruction(instruction), .s_done(done), .s_mismatch(mismatch),
         .s_compute_room(compute_room),
         .s_read(read_done), .s_read_signal(read_signal), .s_written(written), .s_written_signal(written_signal),
         .s_step(step), .s_pad(pad), .s_yield(yield), .s_overflow(overflow), .s_saturated(saturated), .s_loss(loss),
@@ -279,7 +280,7 @@ end else begin : g_engine
     gc_update_unit #(.COLS(COLS), .DW(DW), .ACC_W(ACC_W), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_update (
         .clk(clk), .rst(reset), .start(starts[UPDATE]), .m_done(done[UPDATE]), .m_bad(mismatch[3]),
         .s_instruction(instruction[UPDATE*1024 +: 1024]), .cfg_base(base), .cfg_seed(seed),
-        .m_grad_valid(upd_grad_valid), .m_grad_ready(upd_grad_ready), .m_grad_addr(upd_grad_addr),
+        .cfg_rate(rate), .m_grad_valid(upd_grad_valid), .m_grad_ready(upd_grad_ready), .m_grad_addr(upd_grad_addr),
         .s_grad_valid(upd_grad_back), .s_grad_data(upd_grad_data),
         .m_wgt_valid(upd_wgt_valid), .m_wgt_ready(upd_wgt_ready), .m_wgt_addr(upd_wgt_addr), .m_wgt_rot(upd_wgt_rot),
         .s_wgt_valid(upd_wgt_back), .s_wgt_data(upd_wgt_data),

@@ -147,6 +147,13 @@ extern "C" {
 #define GC_REG_LOCK                              0x06cu
 #define GC_LOCK_WINDOWS                          0x1u /* Writing 1 locks all registers of the windows. */
 
+/* RATE, rw. Factor of the learning rates that the program holds, 15 fraction bits; 32768 and more are 1. Locked while
+   busy. */
+#define GC_REG_RATE                              0x070u
+#define GC_RATE_FACTOR_MASK                      0xffffu
+#define GC_RATE_FACTOR_SHIFT                     0
+#define GC_RATE_FACTOR_RESET                     0x8000u
+
 /* WINDOW, rw. A DMA window, nothing allowed after a reset. The engine reads and writes only in pages that a window with
    the right holds. Windows may overlap. Locked while busy, and by LOCK. */
 #define GC_WINDOW_COUNT                          4u

@@ -39,6 +39,7 @@ ENDS = {1, 2, 3, 4, 5, 7, 8, 9, 10}  # codes with which a corrupted program may 
 LOCKED = (
     *(base + part for base in (reg.PROG_BASE, *reg.BASE) for part in (0, 4)),
     reg.SEED,
+    reg.RATE,
     reg.PROG_LENGTH,
     reg.WATCHDOG,
     *range(reg.WINDOW, reg.WINDOW + 4 * reg.WINDOW_BYTES, 4),

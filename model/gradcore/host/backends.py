@@ -17,6 +17,7 @@ from gradcore.isa.config import EngineConfig
 from gradcore.machine.backend import MachineBackend
 from gradcore.network.description import Network
 from gradcore.numerics.fixed_point import ACC_W
+from gradcore.ops.optimiser import RATE_ONE
 from gradcore.reference.trainer import ReferenceTrainer, State
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import FRONTS, build_engine
@@ -36,7 +37,7 @@ class Session(Protocol):
     @property
     def recoveries(self) -> int: ...
 
-    def step(self, x: np.ndarray, labels: np.ndarray, iteration: int) -> int: ...
+    def step(self, x: np.ndarray, labels: np.ndarray, iteration: int, rate: int = RATE_ONE) -> int: ...
 
     def overflowed(self) -> bool: ...
 
@@ -62,10 +63,10 @@ class ReferenceSession:
     def __init__(self, network: Network, seed: int, acc_width: int = ACC_W) -> None:
         self.trainer = ReferenceTrainer(network, seed, acc_width=acc_width)
 
-    def step(self, x: np.ndarray, labels: np.ndarray, iteration: int) -> int:
+    def step(self, x: np.ndarray, labels: np.ndarray, iteration: int, rate: int = RATE_ONE) -> int:
         """Train on integers `x` (N, C, H, W); returns the integer LOSS."""
         self.trainer.grad_overflow = False
-        return self.trainer.step(x, labels, iteration)
+        return self.trainer.step(x, labels, iteration, rate)
 
     def overflowed(self) -> bool:
         """Did a gradient of the last step overflow?"""
@@ -126,12 +127,12 @@ class EngineSession:
         """How often an error has been overcome."""
         return self.trainer.recoveries
 
-    def step(self, x: np.ndarray, labels: np.ndarray, iteration: int) -> int:
+    def step(self, x: np.ndarray, labels: np.ndarray, iteration: int, rate: int = RATE_ONE) -> int:
         """Train on integers `x` (N, C, H, W); returns the integer LOSS. Raises EngineError when several attempts
         have failed."""
         self.device.grad_overflow = False
         try:
-            return self.trainer.step(x, labels, iteration)
+            return self.trainer.step(x, labels, iteration, rate)
         except EngineError as error:
             error.args = (f"minibatch {iteration}: {error}",)
             raise

@@ -22,6 +22,7 @@ from gradcore.isa import registers as reg
 from gradcore.isa.config import EngineConfig
 from gradcore.network.description import Network
 from gradcore.numerics.random_numbers import iteration_seed
+from gradcore.ops.optimiser import RATE_ONE
 from gradcore.reference.trainer import State, initial_weights
 
 VERIFY = ("step", "start", "never")
@@ -95,15 +96,15 @@ class Device(Placement):
 
     # Training and inference
 
-    def step(self, x: ArrayLike, labels: ArrayLike, iteration: int) -> int:
+    def step(self, x: ArrayLike, labels: ArrayLike, iteration: int, rate: int = RATE_ONE) -> int:
         """One training iteration on integers `x` (N, C, H, W), labels (N,), N up to the minibatch; returns the
-        integer LOSS."""
+        integer LOSS. `rate`: the register RATE, all learning rates times rate / 32768."""
         x = self._checked(x)
         control.require_quiet(self.backend)  # before anything is written
         compiled = self._for(len(x))
         self.backend.mem_write(self._images, compiled.pack_images(x))
         self.backend.mem_write(self._targets, compiled.pack_targets(labels))
-        return self.run(compiled, "train", self._images, self._targets, iteration)
+        return self.run(compiled, "train", self._images, self._targets, iteration, rate)
 
     def outputs(self, x: ArrayLike, iteration: int = 0) -> np.ndarray:
         """Outputs (N, classes) as integers of any number of images, with the roundings of `iteration`."""
@@ -119,7 +120,9 @@ class Device(Placement):
             result.append(output.layout.unpack(data)[: len(part), :, 0, 0])
         return np.concatenate(result)
 
-    def run(self, compiled: CompiledNetwork, name: str, images: int, targets: int, iteration: int) -> int:
+    def run(
+        self, compiled: CompiledNetwork, name: str, images: int, targets: int, iteration: int, rate: int = RATE_ONE
+    ) -> int:
         """Run program `name` ("train" or "infer") on the minibatch at these addresses; returns the integer LOSS. Raises
         EngineError and its kinds in gradcore.host.control, IntegrityError; after an error the state in DRAM may be half
         updated."""
@@ -135,6 +138,7 @@ class Device(Placement):
             control.write64(self.backend, offset, value)
         self.backend.write32(reg.PROG_LENGTH, len(program.instructions))
         self.backend.write32(reg.SEED, iteration_seed(self.seed, iteration))
+        self.backend.write32(reg.RATE, rate)
         status = control.execute(self.backend, self.timeout, f"program {name}")
         if status & reg.FAILED:
             self._proven.clear()

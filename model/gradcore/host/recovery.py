@@ -14,10 +14,11 @@ import numpy as np
 from gradcore.host.control import EngineBusy, EngineError, EngineHung
 from gradcore.host.device import Device
 from gradcore.host.integrity import IntegrityError
+from gradcore.ops.optimiser import RATE_ONE
 from gradcore.reference.trainer import State
 
 T = TypeVar("T")
-Step = tuple[np.ndarray, np.ndarray, int, int]  # images, labels, iteration, LOSS
+Step = tuple[np.ndarray, np.ndarray, int, int, int]  # images, labels, iteration, RATE, LOSS
 _UNFINISHED = EngineError("interrupted")
 
 
@@ -63,9 +64,9 @@ class Trainer:
         self._failures = 0  # errors in a row
         self._keep([])
 
-    def step(self, x: np.ndarray, labels: np.ndarray, iteration: int) -> int:
+    def step(self, x: np.ndarray, labels: np.ndarray, iteration: int, rate: int = RATE_ONE) -> int:
         """One iteration as `Device.step`; returns the integer LOSS. Raises the error that no attempt got past."""
-        return self._attempt(lambda: self._step(x, labels, iteration), f"minibatch {iteration}")
+        return self._attempt(lambda: self._step(x, labels, iteration, rate), f"minibatch {iteration}")
 
     def outputs(self, x: np.ndarray, iteration: int = 0) -> np.ndarray:
         """Outputs as `Device.outputs`."""
@@ -88,7 +89,7 @@ class Trainer:
         self._keep([])
 
     def _keep(self, since: list[Step]) -> None:
-        """Keep the state in the memory; `since`: (x, labels, iteration, LOSS) of the iterations that come after it."""
+        """Keep the state in the memory; `since`: the iterations that come after it."""
         self._kept, self._loads, self._since = self.device.save(), self.device.loads, since
 
     def _prove(self, *sizes: int) -> None:
@@ -96,9 +97,9 @@ class Trainer:
         if self.device.verify == "start" and (changed := self.device.mend(*{(size, "train") for size in sizes})):
             raise IntegrityError(f"in the last {len(sizes)} minibatches {changed[0]}")
 
-    def _step(self, x: np.ndarray, labels: np.ndarray, iteration: int) -> int:
-        loss = self.device.step(x, labels, iteration)
-        since = [*self._since, (x, labels, iteration, loss)]
+    def _step(self, x: np.ndarray, labels: np.ndarray, iteration: int, rate: int) -> int:
+        loss = self.device.step(x, labels, iteration, rate)
+        since = [*self._since, (x, labels, iteration, rate, loss)]
         if len(since) < self.keep_every:
             self._since = since
         else:
@@ -136,8 +137,8 @@ class Trainer:
         self.recoveries += 1
         self.say(Recovered(error, what, len(self._since), tuple(done)))
         while self._since:
-            x, labels, iteration, before = self._since[0]
-            loss = self.device.step(x, labels, iteration)
+            x, labels, iteration, rate, before = self._since[0]
+            loss = self.device.step(x, labels, iteration, rate)
             if loss != before:
                 raise IntegrityError(
                     f"LOSS of minibatch {iteration} was {before}, repeated it is {loss}: one of the two was wrong "

@@ -191,8 +191,10 @@ class _Run:
         now = self.now
         if not now.minibatch:
             now.epoch_saturated = {}
-        expected = beside.submit(self._references, index, now.iteration)
-        loss = self._step(index)
+        per_epoch = -(-len(self.x_train) // self.network.minibatch)
+        rate = self.network.schedule.rate(now.iteration, per_epoch)
+        expected = beside.submit(self._references, index, now.iteration, rate)
+        loss = self._step(index, rate)
         theirs, float32_loss = expected.result()
         state = self.session.weights()
         if self.reference:
@@ -218,14 +220,14 @@ class _Run:
         self._complete(state)
         self.progress({"epoch": now.epoch + 1, "images": now.images, "loss": self._loss(now.loss) / now.images})
 
-    def _step(self, index: np.ndarray) -> int:
+    def _step(self, index: np.ndarray, rate: int) -> int:
         now, session, labels = self.now, self.session, self.data.y_train[index]
         # A minibatch in the steady state, when there is one.
         steady = now.iteration == min(1, len(self.x_train) // self.network.minibatch - 1)
         recorder = session if steady and isinstance(session, EngineSession) and session.can_record else None
         if recorder:
             recorder.record()
-        loss = session.step(self.x_train[index], labels, now.iteration)
+        loss = session.step(self.x_train[index], labels, now.iteration, rate)
         if recorder:
             now.events, now.lost_events, _ = recorder.recorded()
             first = now.events["start"].min(initial=np.iinfo(np.uint64).max)
@@ -241,10 +243,10 @@ class _Run:
             return None
         return self.now.events, self.now.lost_events, self.session.operations
 
-    def _references(self, index: np.ndarray, iteration: int) -> tuple[int | None, float]:
-        labels = self.data.y_train[index]
-        loss = self.reference.step(self.x_train[index], labels, iteration) if self.reference else None
-        return loss, self.float32.step(real(self.data.x_train[index]), labels) if self.float32 else 0.0
+    def _references(self, index: np.ndarray, iteration: int, rate: int) -> tuple[int | None, float]:
+        labels, more = self.data.y_train[index], (iteration, rate)
+        loss = self.reference.step(self.x_train[index], labels, *more) if self.reference else None
+        return loss, self.float32.step(real(self.data.x_train[index]), labels, *more) if self.float32 else 0.0
 
     def _reference_results(self) -> dict[str, Any]:
         found: dict[str, Any] = {}

@@ -12,6 +12,7 @@ PROG_BASE, SEED, PROG_LENGTH = 0x20, 0x28, 0x2C
 BASE = (0x30, 0x38, 0x40, 0x48)
 LOSS, ERROR_ADDR = 0x50, 0x58
 IRQ_STATUS, WATCHDOG, CONFIG3, LOCK = 0x60, 0x64, 0x68, 0x6C
+RATE = 0x70
 WINDOW, WINDOW_BYTES = 0x80, 16  # base with rights, end
 COUNTERS = 0x100  # 64 bits each, latched by reading the low word
 

@@ -8,6 +8,7 @@ import numpy as np
 from gradcore.isa import registers as reg
 from gradcore.isa.config import EngineConfig
 from gradcore.machine.machine import Machine, TokenOverflow
+from gradcore.ops.optimiser import RATE_ONE
 
 MISALIGNED, TOKENS = 9, 10  # codes of ERROR (doc/registers.md)
 
@@ -99,7 +100,8 @@ class MachineBackend:
             self._fixed[reg.ERROR_ADDR], self._fixed[reg.ERROR_ADDR + 4] = odd & 0xFFFFFFFF, odd >> 32
             return
         try:
-            self.machine.run(program, bases, self._registers.get(reg.SEED, 0))
+            seed, rate = (self._registers.get(offset, reset) for offset, reset in ((reg.SEED, 0), (reg.RATE, RATE_ONE)))
+            self.machine.run(program, bases, seed, rate)
         except TokenOverflow as error:
             self._error = TOKENS | error.index << 8
             return

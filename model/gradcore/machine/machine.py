@@ -21,6 +21,7 @@ from gradcore.isa.registers import SATURATIONS
 from gradcore.machine.banks import Banks
 from gradcore.machine.compute import Compute, add
 from gradcore.machine.transfers import Load, LoadWeights, Store, Update
+from gradcore.ops.optimiser import RATE_ONE
 
 READ, WRITTEN = PRODUCERS.index("compute_read"), PRODUCERS.index("compute_written")
 _PRODUCER = (0, 1, WRITTEN, 4, 5)
@@ -82,16 +83,17 @@ class Machine:
         self.weights = self.garbage.integers(-(1 << 15), 1 << 15, (config.cols, config.wgt_depth), np.int64)
         self.gradients = self.garbage.integers(-(1 << 30), 1 << 30, (config.grad_depth, config.cols), np.int64)
         self.kept: np.ndarray | None = None  # sums that a COMPUTE has left in the array for the next one
-        self.loss, self.grad_overflow, self.seed = 0, False, 0
+        self.loss, self.grad_overflow, self.seed, self.rate = 0, False, 0, RATE_ONE
         self.bases = [0] * 4
         self.saturated = dict.fromkeys(SATURATIONS, 0)
 
     # Running
 
-    def run(self, program: int, bases: Sequence[int] = (0, 0, 0, 0), seed: int = 0) -> None:
-        """Execute the program at address `program`. Raises Deadlock, TokenOverflow, ValueError (bad instruction),
+    def run(self, program: int, bases: Sequence[int] = (0, 0, 0, 0), seed: int = 0, rate: int = RATE_ONE) -> None:
+        """Execute the program at address `program` with these registers BASE, SEED and RATE. Raises Deadlock,
+        TokenOverflow, ValueError (bad instruction),
         IndexError (address outside the memory)."""
-        self.bases, self.seed, self.loss, self.grad_overflow = list(bases), seed, 0, False
+        self.bases, self.seed, self.rate, self.loss, self.grad_overflow = list(bases), seed, rate, 0, False
         self.saturated, self.kept = dict.fromkeys(SATURATIONS, 0), None
         self._tokens = np.zeros((len(PRODUCERS), len(ENGINES)), int)
         self._queues: list[deque[tuple[int, Instruction]]] = [deque() for _ in ENGINES]

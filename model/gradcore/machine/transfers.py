@@ -199,7 +199,7 @@ class Update:
         before = self.momentum.read() if self.momentum else np.zeros_like(weights)
         grads = machine.gradients[(instr["base"] + row) % machine.config.grad_depth]
         numbers = UpdateParameters(**{name: instr[name] for name in NUMBERS}, frac_v=0, frac_g=0)
-        more = numbers, machine.config.data_width, instr["rounding"], rnd
+        more = numbers.at_rate(machine.rate), machine.config.data_width, instr["rounding"], rnd
         saturated = saturates(weights, before, grads, *more).any(axis=1).sum()
         return *update(weights, before, grads, *more), int(saturated)
 

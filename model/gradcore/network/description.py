@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from gradcore.network.graph import INPUT, Graph, build
+from gradcore.network.schedule import Schedule
 from gradcore.network.weighted_layer import LayerParameters, weighted_layers
 from gradcore.numerics.fixed_point import MODES
 from gradcore.ops import checks as check
@@ -50,8 +51,8 @@ class Network:
     that its `inputs` name, the last one leaving one pixel per class; learning_rate belongs to the mean loss of a
     minibatch, and to every layer that has none of its own; momentum: beta; rounding: one mode or a dict of modes for
     act, delta and param; formats: fraction widths (keys input and LAYER_FORMATS) that replace those of
-    `default_fractions`; weight_decay: of weights and biases, added to the gradient of the mean loss. Raises
-    NetworkError.
+    `default_fractions`; weight_decay: of weights and biases, added to the gradient of the mean loss; schedule: of the
+    learning rates. Raises NetworkError.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Network:
     rounding: str | dict[str, str] = "stochastic"
     formats: dict[str, int] = field(default_factory=dict)
     weight_decay: float = 0.0
+    schedule: Schedule = Schedule()
 
     def __post_init__(self) -> None:
         check.text("name", self.name)
@@ -76,6 +78,8 @@ class Network:
         check.learning_rate(self.learning_rate)
         check.number("momentum", self.momentum, 0, 0.999, "0 to 0.999")
         check.number("weight_decay", self.weight_decay, 0, 1, "0 to 1")
+        if not isinstance(self.schedule, Schedule):
+            raise NetworkError("schedule", f"{self.schedule!r} is no schedule", "Schedule()")
         check.integer("minibatch", self.minibatch, 1, IMAGES_MAX)
         check.integer("data_width", self.data_width, 8, 16)
         modes = (

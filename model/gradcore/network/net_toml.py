@@ -8,6 +8,7 @@ from typing import Any
 from gradcore.files import toml_text
 from gradcore.files.atomic import StrPath
 from gradcore.network.description import Network
+from gradcore.network.schedule import schedule_of
 from gradcore.ops import checks as check
 from gradcore.ops.checks import NetworkError
 from gradcore.ops.kinds import KINDS
@@ -42,7 +43,9 @@ def network_of(table: Mapping[str, Any]) -> Network:
     table = dict(table)
     train, formats = check.table("train", table.pop("train", {})), check.table("format", table.pop("format", {}))
     check.known("", table, ("name", "input", "loss", "layer"))
-    check.known("train.", train, ("optimiser", "learning_rate", "momentum", "weight_decay", "minibatch"))
+    check.known("train.", train, ("optimiser", "learning_rate", "momentum", "weight_decay", "minibatch", "schedule"))
+    if "schedule" in train:
+        train["schedule"] = schedule_of(train["schedule"])
     check.known("format.", formats, ("data_width", "rounding", "input", *LAYER_FORMATS))
     if "input" not in table:
         raise NetworkError("input", "is missing", "input = [maps, rows, columns]")

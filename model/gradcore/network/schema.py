@@ -7,6 +7,7 @@ It knows fields, types and single ranges; what depends on several fields is the 
 from dataclasses import MISSING, Field, fields
 
 from gradcore.network.description import IMAGES_MAX, LAYERS_MAX, OPTIMISERS
+from gradcore.network.schedule import SCHEDULES, STEPS_MAX, Schedule
 from gradcore.numerics.fixed_point import FRAC_MAX, FRAC_MIN, MODES
 from gradcore.ops.checks import MAPS_MAX, NAME_MAX, RATE_MAX, SIZE_MAX
 from gradcore.ops.kinds import KINDS
@@ -28,6 +29,7 @@ def schema() -> dict:
         "momentum": {"type": "number", "minimum": 0, "maximum": 0.999},
         "weight_decay": {"type": "number", "minimum": 0, "maximum": 1},
         "minibatch": _integer(1, IMAGES_MAX),
+        "schedule": {"oneOf": [_schedule(name, kind) for name, kind in SCHEDULES.items()]},
     }
     sizes = [_integer(1, most) for most in (MAPS_MAX, SIZE_MAX, SIZE_MAX)]
     layers = [_layer(name, kind) for name, kind in KINDS.items()]
@@ -76,6 +78,22 @@ def _layer(name: str, kind: type[Layer]) -> dict:
         "properties": properties,
         "not": {"required": ["input", "inputs"]},
     } | _closed()
+
+
+def _schedule(name: str, kind: type[Schedule]) -> dict:
+    """The table [train.schedule] of one type."""
+    properties: dict[str, dict] = {"type": {"const": name}}
+    required = ["type"]
+    for f in fields(kind):
+        if f.type is tuple:
+            least, most = f.metadata["range"]
+            one = _integer(least, most) if f.name == "epochs" else {"type": "number", "minimum": least, "maximum": most}
+            properties[f.name] = {"type": "array", "items": one, "minItems": 1, "maxItems": STEPS_MAX}
+            required.append(f.name)
+        else:
+            properties[f.name] = _value(f)
+    title = (kind.__doc__ or "").partition(".")[0].replace("\n    ", " ")
+    return {"title": title, "type": "object", "required": required, "properties": properties} | _closed()
 
 
 def _value(f: Field) -> dict:

@@ -5,6 +5,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gradcore.network.schedule import Schedule
 from gradcore.numerics.fixed_point import ACC_W, COEF_MAX, FRAC_MAX, FRAC_MIN
 from gradcore.ops import checks as check
 from gradcore.ops.checks import NetworkError
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
     from gradcore.network.description import Network
 
 LR_MIN = 64  # smallest lr_m: below it the learning rate would be wrong by more than 1 %
-GUARD = 4  # bits by which the scaled gradient is wanted to be finer than the momentum's last bit
+# Bits by which the scaled gradient is wanted to be finer than the momentum's last bit; fewer with a schedule, which
+# takes bits of lr_m away.
+GUARD, GUARD_SCHEDULED = 4, 1
 SHIFT_D_MAX, SHIFT_W_MAX = 15, 31
 
 
@@ -25,9 +28,9 @@ def update_parameters(
     rate of its layer. Raises NetworkError, which names the field `where`, learning_rate or weight_decay.
 
     One rounding of g is lr_m * 2^-shift_v of the momentum's last bit, and lr_m has a relative error of about 1 / lr_m.
-    Wanted, in this order: g finer by GUARD bits than the momentum, yet never so fine that its 24 bits saturate before
-    the momentum does; lr_m of many bits, up to 15; beta_m of many bits. The multipliers of weight decay and of a
-    learning rate behind the momentum have as many bits as possible.
+    Wanted, in this order: g finer by GUARD (GUARD_SCHEDULED) bits than the momentum, yet never so fine that its 24 bits
+    saturate before the momentum does; lr_m of many bits, up to 15; beta_m of many bits. The multipliers of weight decay
+    and of a learning rate behind the momentum have as many bits as possible.
     """
     behind = network.rate_behind_momentum
     if not behind:
@@ -44,7 +47,7 @@ def update_parameters(
             low, high = _ends(factor, (fv + all_shifts[-1] - fw + SHIFT_D_MAX, fv + all_shifts[0] - fw))
             problem = f"no shifts represent {decay:g} with a momentum of {fv} fraction bits"
             raise NetworkError("weight_decay", problem, f"{min(max(decay, low), high):g}")
-    best = None
+    best, wanted = None, GUARD if network.schedule == Schedule() else GUARD_SCHEDULED
     for shift_v in shifts:
         for shift_g in range(ACC_W):
             frac_g = grad_frac - shift_g
@@ -52,7 +55,7 @@ def update_parameters(
             if not LR_MIN <= lr_m <= COEF_MAX:
                 continue
             guard = shift_v - lr_m.bit_length() + 1
-            key = (guard <= network.data_width // 2, min(guard, GUARD), lr_m.bit_length(), shift_v, -shift_g)
+            key = (guard <= network.data_width // 2, min(guard, wanted), lr_m.bit_length(), shift_v, -shift_g)
             if best is None or key > best[0]:
                 beta_m = round(beta * 2**shift_v)
                 best = key, UpdateParameters(lr_m, beta_m, shift_g, shift_v, fv - fw, fv, frac_g)

@@ -3,12 +3,15 @@
 decay (doc/numerics.md, "Weight update")."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gradcore.numerics.fixed_point import GRAD_W, int64, requantize, round_shift, saturate
+
+RATE_W = 15
+RATE_ONE = 1 << RATE_W  # of the register RATE: the learning rates as the program has them
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,17 @@ class UpdateParameters:
     decay_m: int = 0
     shift_d: int = 0
     rate_m: int = 1
+
+    def at_rate(self, rate: int) -> "UpdateParameters":
+        """The numbers of a step whose register RATE is `rate`: the multipliers that hold the learning rate, times
+        rate / RATE_ONE, half up."""
+
+        def scaled(multiplier: int) -> int:
+            return multiplier if rate >= RATE_ONE else (multiplier * rate + RATE_ONE // 2) >> RATE_W
+
+        if self.rate_m > 1:
+            return replace(self, rate_m=scaled(self.rate_m))
+        return replace(self, lr_m=scaled(self.lr_m), decay_m=scaled(self.decay_m))
 
 
 def scale_gradient(

@@ -12,6 +12,7 @@ from gradcore.network.graph import Node, Tensor
 from gradcore.numerics.fixed_point import Format, dequantize
 from gradcore.numerics.random_numbers import dropout_mask, iteration_seed
 from gradcore.ops.loss import evaluate_real
+from gradcore.ops.optimiser import RATE_ONE
 from gradcore.reference.passes import backward, by_layer, forward
 from gradcore.reference.trainer import State, initial_weights
 
@@ -38,21 +39,22 @@ class FloatTrainer:
             )
 
     @DIVERGING
-    def step(self, x: np.ndarray, labels: ArrayLike, iteration: int = 0) -> float:
+    def step(self, x: np.ndarray, labels: ArrayLike, iteration: int = 0, rate: int = RATE_ONE) -> float:
         """Train on real images `x` (N, C, H, W) and `labels` (N,); returns the loss summed over them. `iteration`
-        chooses what dropout drops: what `ReferenceTrainer` drops."""
+        chooses what dropout drops: what `ReferenceTrainer` drops. `rate` as there."""
         loss = self.gradients(x, labels, iteration)
         network = self.network
         beta = self.dtype(network.momentum if network.has_momentum else 0)
         for state, grad, grad_bias, p in zip(self.state, self.last["grad"], self.last["grad_bias"], network.parameters):
             if not p.trainable:
                 continue
-            before, behind = (1.0, p.learning_rate) if network.rate_behind_momentum else (p.learning_rate, 1.0)
-            rate, decay = self.dtype(before / len(x)), self.dtype(before * network.weight_decay)
+            now = p.learning_rate * rate / RATE_ONE
+            before, behind = (1.0, now) if network.rate_behind_momentum else (now, 1.0)
+            factor, decay = self.dtype(before / len(x)), self.dtype(before * network.weight_decay)
             for weight, momentum, g in (("weight", "momentum", grad), ("bias", "bias_momentum", grad_bias))[
                 : 1 + p.bias
             ]:
-                state[momentum] = beta * state[momentum] - rate * g
+                state[momentum] = beta * state[momentum] - factor * g
                 if network.weight_decay:
                     state[momentum] = state[momentum] - decay * state[weight]
                 state[weight] = state[weight] + self.dtype(behind) * state[momentum]

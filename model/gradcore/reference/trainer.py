@@ -24,7 +24,7 @@ from gradcore.numerics.random_numbers import (
     weight_random,
 )
 from gradcore.ops.loss import evaluate
-from gradcore.ops.optimiser import update
+from gradcore.ops.optimiser import RATE_ONE, update
 from gradcore.reference.passes import backward, by_layer, forward
 from gradcore.reference.saturation import Saturations
 
@@ -84,12 +84,12 @@ class ReferenceTrainer:
                     )
         self.state = [{key: int64(new[key]).copy() for key in STATE} for new in state]
 
-    def step(self, x: ArrayLike, labels: ArrayLike, iteration: int) -> int:
+    def step(self, x: ArrayLike, labels: ArrayLike, iteration: int, rate: int = RATE_ONE) -> int:
         """Train on one minibatch: `x` (N, C, H, W) integers in the input format, `labels` (N,), N up to the minibatch
         size.
 
         Returns the integer LOSS (frac 2 fo). The update is that of a minibatch of N images. `iteration` counts from 0
-        and only chooses the random roundings.
+        and only chooses the random numbers. `rate`: what the engine's register RATE holds.
         """
         x, labels = self._checked(x), np.asarray(labels)
         if not 1 <= len(x) <= self.network.minibatch or labels.shape != (len(x),):
@@ -106,7 +106,7 @@ class ReferenceTrainer:
         arithmetic.count(network.graph.output, "delta", clipped, delta)
         backward(network.graph, done, delta.reshape(output.shape), self._weights(), arithmetic)
         self.last = by_layer(network, done) | {"words": done.words, "deltas": done.deltas}
-        self._update(arithmetic.seed, self._numbers[len(x)])
+        self._update(arithmetic.seed, self._numbers[len(x)], rate)
         return loss
 
     def overflow_agrees(self, flag: bool) -> bool:
@@ -173,7 +173,7 @@ class ReferenceTrainer:
         self.grad_overflow |= must
         return wrap(grad, self.acc_width)
 
-    def _update(self, seed: int, parameters: tuple[LayerParameters, ...]) -> None:
+    def _update(self, seed: int, parameters: tuple[LayerParameters, ...], rate: int) -> None:
         network, roundings = self.network, (GRADIENT, MOMENTUM, WEIGHT)
         stochastic = network.mode("param") == "stochastic"
         for p, state, grad, grad_bias in zip(parameters, self.state, self.last["grad"], self.last["grad_bias"]):
@@ -191,7 +191,14 @@ class ReferenceTrainer:
                 previous = state[momentum] if network.has_momentum else np.zeros_like(state[momentum])
                 clipped: list[int] = []
                 state[weight], v = update(
-                    state[weight], previous, gradient, numbers, network.data_width, network.mode("param"), rnd, clipped
+                    state[weight],
+                    previous,
+                    gradient,
+                    numbers.at_rate(rate),
+                    network.data_width,
+                    network.mode("param"),
+                    rnd,
+                    clipped,
                 )
                 self._count(
                     p, ("bias_grad", "bias_momentum", "bias") if key else ("grad", "momentum", "weight"), clipped, v

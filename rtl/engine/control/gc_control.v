@@ -51,6 +51,7 @@ module gc_control #(
     output wire                m_program_start,
     output wire [4*ADDR_W-1:0] cfg_base,
     output wire [31:0]         cfg_seed,
+    output wire [15:0]         cfg_rate,
     output wire [4:0]          m_start,
     output wire [5*1024-1:0]   m_instruction,
     input  wire [4:0]          s_done,
@@ -122,7 +123,7 @@ module gc_control #(
         .m_start(start), .m_stop(stop), .m_force(force_bus), .m_scrub(scrub),
         .m_asked(asked), .m_asked_addr(asked_addr), .m_misaligned(misaligned), .m_changed(changed),
         .cfg_prog_base(prog_base), .cfg_prog_length(prog_length), .cfg_base(cfg_base),
-        .cfg_seed(cfg_seed), .cfg_watchdog(watchdog), .cfg_windows(cfg_windows),
+        .cfg_seed(cfg_seed), .cfg_rate(cfg_rate), .cfg_watchdog(watchdog), .cfg_windows(cfg_windows),
         .s_busy(running || s_scrubbing), .s_open(bus_open), .s_done(done), .s_failed(failed),
         .s_code(code), .s_index(index), .s_addr(error_addr),
         .s_overflow(s_overflow), .s_loss(s_loss), .s_counter(counter_data)

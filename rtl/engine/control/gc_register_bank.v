@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine's registers as in gradcore_regs.rdl (doc/registers.md): identification, commands and status, interrupt,
-// base addresses, DMA windows, watchdog, seed, error, loss and counters. Native port: a write takes one cycle and
+// base addresses, DMA windows, watchdog, seed, rate, error, loss and counters. Native port: a write takes one cycle and
 // changes the bytes whose strobe is set; read data come in the cycle after s_reg_read. What a program depends on is
 // locked while busy; a start or a scrub is ignored then. Unknown addresses read as zero and ignore writes.
 `default_nettype none
@@ -33,6 +33,7 @@ module gc_register_bank #(
     output reg  [23:0]                    cfg_prog_length,
     output wire [4*ADDR_W-1:0]            cfg_base,
     output reg  [31:0]                    cfg_seed,
+    output reg  [15:0]                    cfg_rate,
     output reg  [31:0]                    cfg_watchdog,
     output wire [WINDOWS*(2*ADDR_W-22)-1:0] cfg_windows,  // {write rights, read rights, ends, bases}, in pages of 4 KiB
     output wire                           irq,
@@ -49,6 +50,7 @@ module gc_register_bank #(
 );
     localparam [31:0] ID      = 32'h47524144;   // "GRAD"
     localparam [31:0] VERSION = 32'h00000100;   // 0.1.0
+    localparam [15:0] RATE_ONE = 16'h8000;      // 1.0
     localparam        BEAT_W  = $clog2(MEM_W/8);
 
     reg        done_q;
@@ -72,7 +74,7 @@ module gc_register_bank #(
     wire        start = write && command && data[0] && free;
     wire        acknowledge = write && word == 6'h18;
     // locked while busy, as the windows are
-    wire        setting = word[5:3] == 3'b001 || word[5:2] == 4'b0100 || word == 6'h19;
+    wire        setting = word[5:3] == 3'b001 || word[5:2] == 4'b0100 || word == 6'h19 || word == 6'h1c;
     wire        window  = word[5] && {29'd0, word[4:2]} < WINDOWS;
     wire        ignored = write && ((setting && busy) || (window && (busy || lock_q)));
 
@@ -111,6 +113,7 @@ module gc_register_bank #(
                 6'h0a: cfg_seed <= data | (cfg_seed & ~mask);
                 6'h0b: cfg_prog_length <= data[23:0] | (cfg_prog_length & ~mask[23:0]);
                 6'h19: cfg_watchdog <= data | (cfg_watchdog & ~mask);
+                6'h1c: cfg_rate <= data[15:0] | (cfg_rate & ~mask[15:0]);
                 default: ;
             endcase
         if (rst) begin
@@ -126,6 +129,7 @@ module gc_register_bank #(
             locked_q     <= 1'b0;
             cfg_watchdog <= 32'd0;
             cfg_seed     <= 32'd0;
+            cfg_rate     <= RATE_ONE;
             cfg_prog_length <= 24'd0;
         end
     end
@@ -188,6 +192,7 @@ module gc_register_bank #(
                 6'h19: rdata_q <= cfg_watchdog;
                 6'h1a: rdata_q <= CONFIG3;
                 6'h1b: rdata_q <= {31'd0, lock_q};
+                6'h1c: rdata_q <= {16'd0, cfg_rate};
                 default: rdata_q <= 32'd0;
             endcase
         end

@@ -19,6 +19,7 @@ module gc_update_unit #(
     input  wire [1023:0]         s_instruction,
     input  wire [4*ADDR_W-1:0]   cfg_base,
     input  wire [31:0]           cfg_seed,
+    input  wire [15:0]           cfg_rate,
     output wire                  m_done,
     output reg                   m_bad,
     // gradient buffer, read side
@@ -66,6 +67,7 @@ module gc_update_unit #(
     wire [4:0]  shift_v;
     wire [3:0]  shift_w;
     wire [14:0] lr_m, beta_m;
+    wire [14:0] step_lr_m;
     gc_decode_update u_fields (
         .s_instruction(s_instruction),
         .m_momentum(momentum), .m_rounding(rounding), .m_resident(resident), .m_base_sel(base_sel),
@@ -77,6 +79,9 @@ module gc_update_unit #(
         .m_lr_m(lr_m), .m_beta_m(beta_m),
         .m_rnd_tag(rnd_tag), .m_key(key), .m_map0(map0)
     );
+
+    // The learning rate of this step; long there when the first row comes.
+    gc_rate_scale u_lr_m (.clk(clk), .cfg_rate(cfg_rate), .s_multiplier(lr_m), .m_multiplier(step_lr_m));
 
     // Rows on chip: gradients, and the weights where they are.
     wire                  grad_valid;
@@ -175,7 +180,7 @@ module gc_update_unit #(
         .clk(clk), .rst(rst),
         .cfg_momentum(momentum), .cfg_mode(rounding),
         .cfg_shift_g(shift_g), .cfg_shift_v(shift_v), .cfg_shift_w(shift_w),
-        .cfg_lr_m(lr_m), .cfg_beta_m(beta_m),
+        .cfg_lr_m(step_lr_m), .cfg_beta_m(beta_m),
         .cfg_seed(cfg_seed), .cfg_tag(rnd_tag),
         .s_valid(row_valid), .s_ready(row_ready), .s_grad(grad_data),
         .s_wgt(resident ? held_data : in_data[0 +: COLS*DW]), .s_mom(in_data[COLS*DW +: COLS*DW]),

@@ -6,12 +6,13 @@ import random
 from cocotb.triggers import ReadOnly
 
 from gradcore.isa import registers as reg
+from gradcore.ops.optimiser import RATE_ONE
 from tb.support.bench import cycles
 from tb.support.register_map import words
 from tb.support.runner import parameter
 
 OFFSETS = range(0, 0x1000, 4)
-LOCKED = ("PROG_BASE", "PROG_LENGTH", "SEED", "BASE", "WATCHDOG", "WINDOW")  # while busy
+LOCKED = ("PROG_BASE", "PROG_LENGTH", "SEED", "RATE", "BASE", "WATCHDOG", "WINDOW")  # while busy
 
 
 class Map:
@@ -158,7 +159,7 @@ class Map:
             int(port.value)
             for port in (dut.m_start, dut.m_stop, dut.m_force, dut.m_scrub, dut.m_changed, dut.m_misaligned, dut.irq)
         )
-        assert not any(int(getattr(dut, name).value) for name in self.outputs())
+        assert all(int(getattr(dut, name).value) == (RATE_ONE if name == "cfg_rate" else 0) for name in self.outputs())
         self.done = self.failed = self.ignored = self.begun = 0
         for offset in OFFSETS:
             bits = self.words[offset].bits if offset in self.words else ()
@@ -184,6 +185,7 @@ class Map:
             "cfg_prog_base": wide("PROG_BASE"),
             "cfg_prog_length": kept("PROG_LENGTH"),
             "cfg_seed": kept("SEED"),
+            "cfg_rate": kept("RATE"),
             "cfg_watchdog": kept("WATCHDOG"),
             "cfg_base": flat(address, [wide(f"BASE[{n}]") for n in range(4)]),
             "cfg_windows": pages | rights << 2 * len(windows) * (address - 12),

@@ -12,6 +12,7 @@ from cocotb.triggers import ReadOnly
 
 from gradcore.isa.instruction import Opcode, instruction
 from gradcore.machine.transfers import Update
+from gradcore.ops.optimiser import RATE_ONE
 from tb.engine.transfer.machine import after, begin, end, model
 from tb.support.bench import cycles, reset, start
 from tb.support.bits import pack
@@ -124,8 +125,22 @@ def random_update(machine):
     )
 
 
+def random_rate():
+    return random.choice([0, 1, RATE_ONE - 1, RATE_ONE, 65535, random.getrandbits(15)])
+
+
 async def started(dut, stall):
-    await start(dut, start=0, cfg_base=0, cfg_seed=0, s_rdat_valid=0, s_wrsp_valid=0, s_grad_valid=0, s_wgt_valid=0)
+    await start(
+        dut,
+        start=0,
+        cfg_base=0,
+        cfg_seed=0,
+        cfg_rate=RATE_ONE,
+        s_rdat_valid=0,
+        s_wrsp_valid=0,
+        s_grad_valid=0,
+        s_wgt_valid=0,
+    )
     return Port(dut, stall)
 
 
@@ -136,8 +151,8 @@ async def memory_holds_what_the_model_writes(dut, stall):
     cols = parameter("COLS")
     for _ in range(12):
         machine = model(8 if cols > 16 else 4, cols, acc_width=parameter("ACC_W"))
-        machine.seed = random.getrandbits(32)
-        dut.cfg_seed.value = machine.seed
+        machine.seed, machine.rate = random.getrandbits(32), random_rate()
+        dut.cfg_seed.value, dut.cfg_rate.value = machine.seed, machine.rate
         port.begin(machine)
         instr = random_update(machine)
         wanted = after(machine, partial(Update, instr=instr))

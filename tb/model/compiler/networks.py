@@ -13,6 +13,7 @@ from gradcore.host.device import Device
 from gradcore.isa.config import EngineConfig
 from gradcore.machine.backend import MachineBackend
 from gradcore.network.description import Network
+from gradcore.network.schedule import Cosine, Schedule, Step
 from gradcore.numerics.fixed_point import MODES
 from gradcore.ops.checks import NetworkError
 from gradcore.ops.convolution import Conv, Dense
@@ -149,7 +150,10 @@ def fitting_network(rng, config: EngineConfig, **limits) -> Network:
 
 
 def own_training(rng, network: Network) -> Network:
-    """The same network; about half of its layers are frozen, about half have a learning rate of their own."""
+    """The same network; about half of its layers are frozen, about half have a learning rate of their own; three of
+    eight networks have a schedule."""
+    schedules = [Schedule(), Schedule(2.0), Step(0.0, 1, 0.3), Cosine(0.5, 2, 0.01)]
+    network = replace(network, schedule=schedules[int(rng.integers(0, 4)) if rng.random() < 0.5 else 0])
     layers = list(network.layers)
     while True:
         for number in (p.layer for p in network.parameters):
@@ -288,7 +292,8 @@ def train(backend, network: Network, config: EngineConfig, seed: int, iterations
         device.grad_overflow = False
         if watch:
             watch.rows.clear()  # a smaller minibatch can take the gradients in other parts
-        assert device.step(x, labels, iteration) == trainer.step(x, labels, iteration), "LOSS"
+        rate = network.schedule.rate(iteration, 1)
+        assert device.step(x, labels, iteration, rate) == trainer.step(x, labels, iteration, rate), "LOSS"
         assert trainer.overflow_agrees(device.grad_overflow)
         assert compare(device, trainer, images, watch or Probe())
     x, _ = minibatch(rng, network, network.minibatch + 3)

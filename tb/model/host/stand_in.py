@@ -14,7 +14,7 @@ from gradcore.host.linux import REGISTER_BYTES, UioBackend, XdmaBackend
 from gradcore.isa import registers as reg
 from gradcore.machine.backend import MachineBackend
 
-COPIED = (reg.PROG_BASE, reg.PROG_BASE + 4, reg.SEED, *(base + part for base in reg.BASE for part in (0, 4)))
+COPIED = (reg.PROG_BASE, reg.PROG_BASE + 4, reg.SEED, reg.RATE, *(base + part for base in reg.BASE for part in (0, 4)))
 
 
 class StandIn(threading.Thread):

@@ -37,8 +37,8 @@ class Faulty(ReferenceSession):
         super().__init__(NETWORK, 1)
         self.fault, self.when = fault, when
 
-    def step(self, x, labels, iteration):
-        loss = super().step(x, labels, iteration)
+    def step(self, x, labels, iteration, rate):
+        loss = super().step(x, labels, iteration, rate)
         if iteration == self.when and self.fault in ("weight", "bias", "momentum", "bias_momentum"):
             self.trainer.state[1][self.fault].flat[-1] += 1
         return loss + (iteration == self.when and self.fault == "loss")

@@ -36,6 +36,7 @@ SINGLE = (
     "WATCHDOG",
     "CONFIG3",
     "LOCK",
+    "RATE",
 )
 WIDE = {
     "PROG_BASE": reg.PROG_BASE,
@@ -202,10 +203,10 @@ def test_windows_of_the_document():
 def test_what_a_reset_leaves():
     """Zero everywhere but in the words that the document names."""
     sentence = re.search(
-        r"After\sa reset everything reads as zero but (ID), (VERSION) and the three (CONFIG)\.", DOCUMENT
+        r"After\sa reset everything reads as zero but (ID), (VERSION), the three (CONFIG) and (RATE)\.", DOCUMENT
     )
     others = {path for path in OFFSETS if re.match("|".join(sentence.groups()), path)}
-    assert others == {"ID", "VERSION", "CONFIG", "CONFIG2", "CONFIG3"}
+    assert others == {"ID", "VERSION", "CONFIG", "CONFIG2", "CONFIG3", "RATE"}
     resets = {bits.reset for word in WORDS.values() for bits in word.bits if word.path not in others}
     assert resets == {0}
 

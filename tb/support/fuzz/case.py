@@ -9,6 +9,7 @@ import numpy as np
 from gradcore.isa import instruction as isa
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import ENGINE, Instruction, Opcode
+from gradcore.ops.optimiser import RATE_ONE
 
 ENGINES = {
     "small": EngineConfig(grid=4, cols=4, mem_bytes=16, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=512),
@@ -36,6 +37,7 @@ class Case:
     bases: tuple
     windows: list  # (first address, end, rights)
     seed: int = 0
+    rate: int = RATE_ONE  # of the learning rates
     serial: bool = False  # one instruction after the other
     exact: bool = True  # the model's result is the only one
     notes: list = field(default_factory=list)

@@ -12,6 +12,7 @@ from gradcore.isa import registers as reg
 PATIENCE = 3000  # cycles in which a memory that is not dead has answered everything
 LOCKED = (
     reg.SEED,
+    reg.RATE,
     reg.PROG_LENGTH,
     reg.WATCHDOG,
     *(base + part for base in (reg.PROG_BASE, *reg.BASE) for part in (0, 4)),

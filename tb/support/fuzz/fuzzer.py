@@ -12,6 +12,7 @@ from gradcore.isa import registers as reg
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import Opcode
 from gradcore.machine.machine import Machine
+from gradcore.ops.optimiser import RATE_ONE
 from gradcore.sim.backend import Memory, MemoryRuleBroken, SimBackend
 from gradcore.sim.build import build_engine
 from gradcore.sim.sources import ROOT
@@ -37,6 +38,13 @@ from tb.support.fuzz.verdict import verdict
 
 def make(config: EngineConfig, seed: int, number: int) -> Case:
     """Every second program is valid, so each of the others is followed by one whose result is known."""
+    case = _program(config, seed, number)
+    rng = random.Random(f"{seed}:{case.network or number}:rate")
+    case.rate = rng.choice([RATE_ONE, rng.getrandbits(15), rng.getrandbits(16)])
+    return case
+
+
+def _program(config: EngineConfig, seed: int, number: int) -> Case:
     rng = random.Random(f"{seed}:{number}")
     if number % 2:
         return valid(config, seed, rng)
@@ -104,7 +112,12 @@ class Fuzzer:
                 ):
                     words[:] = ~words
             try:
-                machine.run(case.program, [base if base < SIZE else base - (1 << 48) for base in case.bases], case.seed)
+                machine.run(
+                    case.program,
+                    [base if base < SIZE else base - (1 << 48) for base in case.bases],
+                    case.seed,
+                    case.rate,
+                )
             except (AssertionError, IndexError):
                 if case.kind == "valid":
                     raise
@@ -165,7 +178,7 @@ class Fuzzer:
             values |= reg.window(n, *window)
         for offset, value in ((reg.PROG_BASE, case.program), *zip(reg.BASE, case.bases)):
             values |= {offset: value & 0xFFFFFFFF, offset + 4: value >> 32}
-        values |= {reg.SEED: case.seed, reg.PROG_LENGTH: len(case.words), reg.WATCHDOG: 0}
+        values |= {reg.SEED: case.seed, reg.RATE: case.rate, reg.PROG_LENGTH: len(case.words), reg.WATCHDOG: 0}
         if fault:
             fault.arm(values)
         self.set(values)
@@ -244,7 +257,7 @@ def write(config: EngineConfig, engine: str, seed: int, number: int):
     what = verdict(case, config)
     lines = [
         f"{case.kind} {case.notes}",
-        f"PROG_BASE {case.program:#x}, BASE {[hex(base) for base in case.bases]}, SEED {case.seed}",
+        f"PROG_BASE {case.program:#x}, BASE {[hex(base) for base in case.bases]}, SEED {case.seed}, RATE {case.rate}",
         f"windows {[(hex(first), hex(end), rights) for first, end, rights in case.windows]}",
         f"allowed {sorted(what.errors) or 'complete'}, {what.cycles} cycles",
     ]
