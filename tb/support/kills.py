@@ -25,6 +25,7 @@ name = "killed"
 input = [1, 6, 6]
 [train]
 learning_rate = 0.02
+schedule = { type = "cosine", epochs = 12, last = 0.1, warm_up = 0.5 }
 minibatch = 4
 [[layer]]
 type = "conv"

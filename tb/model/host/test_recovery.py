@@ -17,6 +17,7 @@ from gradcore.isa.instruction import BYTES, FIELDS, Opcode
 from gradcore.machine.backend import MachineBackend
 from gradcore.network.description import Network
 from gradcore.ops.convolution import Dense
+from gradcore.ops.optimiser import RATE_ONE
 from gradcore.reference.trainer import ReferenceTrainer
 from tb.model.compiler.networks import minibatch
 from tb.support.sim import ENGINES, simulation
@@ -56,8 +57,9 @@ class Bench:
     def steps(self, count, images=None):
         for _ in range(count):
             x, labels = minibatch(self.rng, NETWORK, images or int(self.rng.integers(1, 5)))
-            expected = self.reference.step(x, labels, self.iteration)
-            assert self.trainer.step(x, labels, self.iteration) == expected
+            more = self.iteration, RATE_ONE >> self.iteration % 3
+            expected = self.reference.step(x, labels, *more)
+            assert self.trainer.step(x, labels, *more) == expected
             self.iteration += 1
 
     def equal(self):
@@ -130,8 +132,8 @@ def test_another_state_by_either_load():
 def test_a_repeat_that_differs_is_no_silent_difference():
     bench = Bench({2}, keep_every=5)
     bench.steps(2)
-    (x, labels, iteration, loss), last = bench.trainer._since
-    bench.trainer._since = [(x, labels, iteration, loss + 1), last]
+    (x, labels, iteration, rate, loss), last = bench.trainer._since
+    bench.trainer._since = [(x, labels, iteration, rate, loss + 1), last]
     with pytest.raises(IntegrityError, match=f"LOSS of minibatch 0 was {loss + 1}, repeated it is {loss}: one of"):
         bench.steps(1)
 
