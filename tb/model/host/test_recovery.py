@@ -280,10 +280,10 @@ def test_a_training_run_goes_on_and_says_so():
     session = EngineSession(backend, NETWORK, CONFIG, 1, say=said.append)
     step = session.step
 
-    def disturbed(x, labels, iteration):
+    def disturbed(x, labels, iteration, rate):
         if iteration == 1:
             backend.fault("read", 9, 3)
-        return step(x, labels, iteration)
+        return step(x, labels, iteration, rate)
 
     session.step = disturbed
     found, _, _ = run.train(NETWORK, data, session, run.Options(epochs=1))
