@@ -65,11 +65,9 @@ module gc_update #(
     );
 
     // What the lanes need of the configuration; a row is with them RANDOM cycles later.
-    reg [14:0] beta_q;
     reg [14:0] rate_q;
     reg [5:0]  shift_change_q;
     always @(posedge clk) begin
-        beta_q         <= cfg_beta_m & {15{cfg_momentum}};
         rate_q         <= cfg_rate_m | {14'd0, ~(|cfg_rate_m)};
         shift_change_q <= {1'b0, cfg_shift_v} + {2'b0, cfg_shift_d};
     end
@@ -89,7 +87,7 @@ module gc_update #(
     );
     gc_delay_line #(.W(ROW_W), .CYCLES(RANDOM), .CLEAR(0)) u_row (
         .clk(clk), .clear(1'b0),
-        .s_data({s_mom, s_wgt, s_grad}),
+        .s_data({s_mom & {COLS*DW{cfg_momentum}}, s_wgt, s_grad}),
         .m_data(row)
     );
     gc_delay_line #(.W(1), .CYCLES(RANDOM + LANE)) u_valid (.clk(clk), .clear(rst), .s_data(take), .m_data(done));
@@ -104,7 +102,7 @@ module gc_update #(
                 .clk(clk),
                 .cfg_mode(cfg_mode), .cfg_shift_g(cfg_shift_g), .cfg_shift_change(shift_change_q),
                 .cfg_shift_d(cfg_shift_d), .cfg_shift_w(cfg_shift_w),
-                .cfg_lr_m(cfg_lr_m), .cfg_beta_m(beta_q), .cfg_decay_m(cfg_decay_m), .cfg_rate_m(rate_q),
+                .cfg_lr_m(cfg_lr_m), .cfg_beta_m(cfg_beta_m), .cfg_decay_m(cfg_decay_m), .cfg_rate_m(rate_q),
                 .s_grad(row[c*ACC_W +: ACC_W]),
                 .s_wgt(row[COLS*ACC_W + c*DW +: DW]),
                 .s_mom(row[COLS*(ACC_W+DW) + c*DW +: DW]),

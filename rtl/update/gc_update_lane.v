@@ -6,8 +6,8 @@
 `default_nettype none
 
 module gc_update_lane #(
-    parameter DW      = 16,
-    parameter ACC_W   = 48,
+    parameter DW       = 16,
+    parameter ACC_W    = 48,
     parameter MOMENTUM = 10,  // cycles to the momentum and
     parameter LATENCY  = 17   // to the weight: these and no others
 ) (
@@ -18,12 +18,12 @@ module gc_update_lane #(
     input  wire [3:0]       cfg_shift_d,
     input  wire [4:0]       cfg_shift_w,
     input  wire [14:0]      cfg_lr_m,
-    input  wire [14:0]      cfg_beta_m,        // 0 without momentum
+    input  wire [14:0]      cfg_beta_m,
     input  wire [14:0]      cfg_decay_m,
     input  wire [14:0]      cfg_rate_m,
     input  wire [ACC_W-1:0] s_grad,
     input  wire [DW-1:0]    s_wgt,
-    input  wire [DW-1:0]    s_mom,
+    input  wire [DW-1:0]    s_mom,             // 0 without momentum
     input  wire [3*16-1:0]  s_rnd,
     output wire [DW-1:0]    m_wgt,
     output wire [DW-1:0]    m_mom,
@@ -35,9 +35,9 @@ module gc_update_lane #(
     localparam EARLY_W  = DW + COEF_W + 15;    // (beta_m*v << shift_d) - decay_m*w
     localparam CHANGE_W = GRAD_W + COEF_W + 15;
     localparam SUM_W    = DW + 32;             // (w << shift_w) + rate_m*v'
-    localparam ROUND    = 3;                   // cycles of gc_round_shift, of a product and of each sum
-    localparam PRODUCT  = 1;
-    localparam PARTS    = 3;                   // at most 19 bits of carry a cycle
+    localparam ROUND    = 3;                   // cycles of gc_round_shift,
+    localparam PRODUCT  = 1;                   // of a multiplier
+    localparam PARTS    = 3;                   // and of a sum: at most 19 bits of carry in each
     localparam CHANGE   = ROUND + PRODUCT + PARTS;
     localparam WEIGHT   = CHANGE + ROUND + PRODUCT + PARTS;
 
@@ -82,7 +82,7 @@ module gc_update_lane #(
         .clk(clk), .s_a(keep << cfg_shift_d), .s_b(fade), .m_sum(early)
     );
 
-    // Momentum. Its exact sum comes ROUND + PRODUCT + PARTS cycles after the gradient, early in time for the product.
+    // Momentum. `early` comes with the product.
     reg signed [GRAD_W+COEF_W-1:0] step_q;
     always @(posedge clk) step_q <= lr * $signed(grad);
     wire [CHANGE_W-1:0] step = {{15{step_q[GRAD_W+COEF_W-1]}}, step_q};
