@@ -39,7 +39,18 @@ async def any_width_matches_the_model(dut):
 
 @pytest.mark.parametrize(
     "in_w, out_w, shift_w",
-    [(48, 24, 6), (48, 16, 6), (55, 16, 6), (48, 16, 5), (41, 16, 5), (33, 8, 5), (32, 16, 4), (17, 17, 5), (12, 8, 4), (8, 8, 3)],
+    [
+        (48, 24, 6),
+        (48, 16, 6),
+        (55, 16, 6),
+        (48, 16, 5),
+        (41, 16, 5),
+        (33, 8, 5),
+        (32, 16, 4),
+        (17, 17, 5),
+        (12, 8, 4),
+        (8, 8, 3),
+    ],
 )
 def test_round_shift(in_w, out_w, shift_w):
     run("requantise", "gc_round_shift", {"IN_W": in_w, "OUT_W": out_w, "SHIFT_W": shift_w})

@@ -280,7 +280,9 @@ def update():
     for mode, momentum in itertools.product(test_update.MODES, (0, 1)):
         shifts = dict(shift_v=random.randrange(8, 24), shift_g=random.randrange(12))
         setting = test_update.Setting(mode, momentum, **shifts, lr_m=random.randrange(1, 32768))
-        values = setting.fields | dict(momentum=momentum, mode=test_update.MODES[mode], seed=setting.seed, tag=setting.tag)
+        values = setting.fields | dict(
+            momentum=momentum, mode=test_update.MODES[mode], seed=setting.seed, tag=setting.tag
+        )
         for _ in range(5):
             word, wgt, mom = setting.row()
             found.send(**values, **word)

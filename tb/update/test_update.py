@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of parameters against gradcore.ops.optimiser: every rounding, all optimisers, weight decay, extremes and ties."""
+"""Rows of parameters against gradcore.ops.optimiser: every rounding, all optimisers, weight decay, extremes, ties."""
 
 import random
 
