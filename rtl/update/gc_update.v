@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stochastic gradient descent with momentum on rows of COLS parameters (doc/numerics.md, "Weight update"; heavy-ball
-// reading of Venkataramanaiah et al., FPL 2019, eq. 6). One row per cycle, 26 cycles from input to output; streams on
-// both sides, the pipeline between runs free behind credits and an output FIFO. Configuration is stable while rows are
-// inside. Bit-exact with gradcore.ops.optimiser.
+// Stochastic gradient descent with momentum and weight decay on rows of COLS parameters (doc/numerics.md, "Weight
+// update"; heavy-ball reading of Venkataramanaiah et al., FPL 2019, eq. 6, and PyTorch's form). One row per cycle, 31
+// cycles from input to output; streams on both sides, the pipeline between runs free behind credits and an output FIFO.
+// Configuration is stable while rows are inside. Bit-exact with gradcore.ops.optimiser.
 `default_nettype none
 
 module gc_update #(
@@ -16,9 +16,12 @@ module gc_update #(
     input  wire [1:0]            cfg_mode,      // rounding of gradient, momentum and weight
     input  wire [5:0]            cfg_shift_g,
     input  wire [4:0]            cfg_shift_v,
-    input  wire [3:0]            cfg_shift_w,
+    input  wire [3:0]            cfg_shift_d,
+    input  wire [4:0]            cfg_shift_w,
     input  wire [14:0]           cfg_lr_m,
     input  wire [14:0]           cfg_beta_m,
+    input  wire [14:0]           cfg_decay_m,
+    input  wire [14:0]           cfg_rate_m,    // 1 unless the learning rate stands behind the momentum
     input  wire [31:0]           cfg_seed,
     input  wire [15:0]           cfg_tag,
     input  wire                  s_valid,
@@ -34,10 +37,12 @@ module gc_update #(
     output wire [COLS*DW-1:0]    m_mom,
     output reg                   sts_saturated  // pulse: a gradient, momentum or weight of a row was saturated
 );
-    localparam RANDOM = 11;          // gc_update_random
-    localparam LANE   = 12;          // gc_update_lane
-    localparam CREDIT = 32;  // at least RANDOM + LANE and the FIFO's own 3 cycles, or rows do not follow each other
-    localparam ROW_W  = COLS*(ACC_W + 2*DW);
+    localparam RANDOM   = 11;        // gc_update_random
+    localparam ROUND    = 3;         // gc_update_lane, until the gradient,
+    localparam MOMENTUM = 10;        // until the momentum
+    localparam LANE     = 17;        // and until the weight
+    localparam CREDIT   = 32;  // above RANDOM + LANE and the FIFO's own 3 cycles, or rows do not follow each other
+    localparam ROW_W    = COLS*(ACC_W + 2*DW);
 
     generate
         if (COLS < 1 || COLS > 64) begin : g_illegal_cols
@@ -59,6 +64,10 @@ module gc_update #(
         .m_any(s_ready), .sts_free(free_unused)
     );
 
+    // What the lanes need of the configuration; a row is with them RANDOM cycles later.
+    reg [5:0]  shift_change_q;
+    always @(posedge clk) shift_change_q <= {1'b0, cfg_shift_v} + {2'b0, cfg_shift_d};
+
     // The row waits until its random numbers are there.
     wire [3*COLS*16-1:0] rnd;
     wire [ROW_W-1:0]     row;
@@ -72,9 +81,9 @@ module gc_update #(
         .s_of(s_of),
         .m_rnd(rnd)
     );
-    gc_delay_line #(.W(ROW_W), .CYCLES(RANDOM)) u_row (
+    gc_delay_line #(.W(ROW_W), .CYCLES(RANDOM), .CLEAR(0)) u_row (
         .clk(clk), .clear(1'b0),
-        .s_data({s_mom, s_wgt, s_grad}),
+        .s_data({s_mom & {COLS*DW{cfg_momentum}}, s_wgt, s_grad}),
         .m_data(row)
     );
     gc_delay_line #(.W(1), .CYCLES(RANDOM + LANE)) u_valid (.clk(clk), .clear(rst), .s_data(take), .m_data(done));
@@ -85,10 +94,11 @@ module gc_update #(
     genvar c;
     generate
         for (c = 0; c < COLS; c = c + 1) begin : g_lane
-            gc_update_lane #(.DW(DW), .ACC_W(ACC_W)) u_lane (
+            gc_update_lane #(.DW(DW), .ACC_W(ACC_W), .MOMENTUM(MOMENTUM), .LATENCY(LANE)) u_lane (
                 .clk(clk),
-                .cfg_momentum(cfg_momentum), .cfg_mode(cfg_mode), .cfg_shift_g(cfg_shift_g), .cfg_shift_v(cfg_shift_v),
-                .cfg_shift_w(cfg_shift_w), .cfg_lr_m(cfg_lr_m), .cfg_beta_m(cfg_beta_m),
+                .cfg_mode(cfg_mode), .cfg_shift_g(cfg_shift_g), .cfg_shift_change(shift_change_q),
+                .cfg_shift_d(cfg_shift_d), .cfg_shift_w(cfg_shift_w),
+                .cfg_lr_m(cfg_lr_m), .cfg_beta_m(cfg_beta_m), .cfg_decay_m(cfg_decay_m), .cfg_rate_m(cfg_rate_m),
                 .s_grad(row[c*ACC_W +: ACC_W]),
                 .s_wgt(row[COLS*ACC_W + c*DW +: DW]),
                 .s_mom(row[COLS*(ACC_W+DW) + c*DW +: DW]),
@@ -104,8 +114,12 @@ module gc_update #(
     reg  [2:0] any_q;
     reg        done_q;
     wire [1:0] any;
-    gc_delay_line #(.W(1), .CYCLES(9)) u_over_grad (.clk(clk), .clear(1'b0), .s_data(any_q[0]), .m_data(any[0]));
-    gc_delay_line #(.W(1), .CYCLES(4)) u_over_mom (.clk(clk), .clear(1'b0), .s_data(any_q[1]), .m_data(any[1]));
+    gc_delay_line #(.W(1), .CYCLES(LANE - ROUND), .CLEAR(0)) u_over_grad (
+        .clk(clk), .clear(1'b0), .s_data(any_q[0]), .m_data(any[0])
+    );
+    gc_delay_line #(.W(1), .CYCLES(LANE - MOMENTUM), .CLEAR(0)) u_over_mom (
+        .clk(clk), .clear(1'b0), .s_data(any_q[1]), .m_data(any[1])
+    );
     always @(posedge clk) begin
         any_q         <= {|over[2*COLS +: COLS], |over[COLS +: COLS], |over[0 +: COLS]};
         done_q        <= done;

@@ -1,35 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
-// The update of one weight (doc/numerics.md, "Weight update"): gradient to 24 bits, momentum, weight, each rounded and
-// saturated. One weight per cycle, 12 cycles latency, free running; two multipliers. The random numbers of the three
-// roundings enter with the gradient. Bit-exact with gradcore.ops.optimiser.
+// The update of one weight (doc/numerics.md, "Weight update"): gradient to 24 bits, momentum with weight decay, weight,
+// each rounded and saturated. One weight per cycle, 17 cycles latency, free running; four multipliers. What does not
+// need the gradient is computed while the gradient is rounded. The random numbers of the three roundings enter with
+// the gradient. Bit-exact with gradcore.ops.optimiser.
 `default_nettype none
 
 module gc_update_lane #(
-    parameter DW    = 16,
-    parameter ACC_W = 48
+    parameter DW       = 16,
+    parameter ACC_W    = 48,
+    parameter MOMENTUM = 10,  // cycles to the momentum and
+    parameter LATENCY  = 17   // to the weight: these and no others
 ) (
     input  wire             clk,
-    input  wire             cfg_momentum,
     input  wire [1:0]       cfg_mode,
     input  wire [5:0]       cfg_shift_g,
-    input  wire [4:0]       cfg_shift_v,
-    input  wire [3:0]       cfg_shift_w,
+    input  wire [5:0]       cfg_shift_change,  // shift_v + shift_d
+    input  wire [3:0]       cfg_shift_d,
+    input  wire [4:0]       cfg_shift_w,
     input  wire [14:0]      cfg_lr_m,
     input  wire [14:0]      cfg_beta_m,
+    input  wire [14:0]      cfg_decay_m,
+    input  wire [14:0]      cfg_rate_m,
     input  wire [ACC_W-1:0] s_grad,
     input  wire [DW-1:0]    s_wgt,
-    input  wire [DW-1:0]    s_mom,
+    input  wire [DW-1:0]    s_mom,             // 0 without momentum
     input  wire [3*16-1:0]  s_rnd,
     output wire [DW-1:0]    m_wgt,
     output wire [DW-1:0]    m_mom,
-    output wire [2:0]       m_over  // saturated: the gradient 9, the momentum 4 cycles before m_wgt, the weight with it
+    output wire [2:0]       m_over  // saturated: the gradient after ROUND, the momentum after MOMENTUM, the weight
 );
-    localparam GRAD_W = 24;
-    localparam WIDE_W = 48;
-    localparam STEP_W = GRAD_W + 18;      // beta_m * v - lr_m * g
-    localparam SUM_W  = DW + 16;          // (w << shift_w) + v', shift_w up to 15
+    localparam GRAD_W   = 24;
+    localparam WIDE_W   = 48;
+    localparam COEF_W   = 16;                  // coefficients have 15 bits without sign
+    localparam EARLY_W  = DW + COEF_W + 15;    // (beta_m*v << shift_d) - decay_m*w
+    localparam CHANGE_W = GRAD_W + COEF_W + 15;
+    localparam SUM_W    = DW + 32;             // (w << shift_w) + rate_m*v'
+    localparam ROUND    = 3;                   // cycles of gc_round_shift,
+    localparam PRODUCT  = 1;                   // of a multiplier
+    localparam PARTS    = 3;                   // and of a sum: at most 19 bits of carry in each
+    localparam CHANGE   = ROUND + PRODUCT + PARTS;
+    localparam WEIGHT   = CHANGE + ROUND + PRODUCT + PARTS;
 
-    // Gradient, 3 cycles; 48 bits for every ACC_W, because cfg_shift_g goes up to 47.
+    generate
+        if (MOMENTUM != CHANGE + ROUND) begin : g_illegal_momentum
+            gradcore_illegal_parameter_MOMENTUM_is_not_the_latency u_stop ();
+        end
+        if (LATENCY != WEIGHT + ROUND) begin : g_illegal_latency
+            gradcore_illegal_parameter_LATENCY_is_not_the_latency u_stop ();
+        end
+    endgenerate
+
+    wire signed [COEF_W-1:0] lr    = $signed({1'b0, cfg_lr_m});
+    wire signed [COEF_W-1:0] beta  = $signed({1'b0, cfg_beta_m});
+    wire signed [COEF_W-1:0] decay = $signed({1'b0, cfg_decay_m});
+    wire signed [COEF_W-1:0] rate  = $signed({1'b0, cfg_rate_m});
+
+    // Gradient; 48 bits for every ACC_W, because cfg_shift_g goes up to 47.
     wire [WIDE_W+ACC_W-1:0] wide = {{WIDE_W{s_grad[ACC_W-1]}}, s_grad};
     wire [GRAD_W-1:0]       grad;
     gc_round_shift #(.IN_W(WIDE_W), .OUT_W(GRAD_W), .SHIFT_W(6)) u_grad (
@@ -41,55 +67,75 @@ module gc_update_lane #(
         .m_y(grad),
         .m_over(m_over[0])
     );
-    wire [DW-1:0]        mom_in;
-    wire [DW-1:0]        mom = mom_in & {DW{cfg_momentum}};
-    wire [15:0]          mom_rnd;
-    gc_delay_line #(.W(DW), .CYCLES(3)) u_mom (.clk(clk), .clear(1'b0), .s_data(s_mom), .m_data(mom_in));
-    gc_delay_line #(.W(16), .CYCLES(5)) u_mom_rnd (.clk(clk), .clear(1'b0), .s_data(s_rnd[16 +: 16]), .m_data(mom_rnd));
 
-    // Momentum: products, difference, rounding; 5 cycles.
-    wire signed [15:0] lr   = $signed({1'b0, cfg_lr_m});
-    wire signed [15:0] beta = $signed({1'b0, cfg_beta_m});
-    reg signed [GRAD_W+15:0] step_q;
-    reg signed [DW+15:0]     keep_q;
-    reg [STEP_W-1:0]         change_q;
-    wire [STEP_W-1:0]  keep_wide = {{(STEP_W-DW-16){keep_q[DW+15]}}, keep_q};
-    wire [STEP_W-1:0]  step_wide = {{(STEP_W-GRAD_W-16){step_q[GRAD_W+15]}}, step_q};
+    // In the same cycles: what momentum and weight give to the new momentum.
+    reg signed [DW+COEF_W-1:0] keep_q;
+    reg signed [DW+COEF_W-1:0] fade_q;
     always @(posedge clk) begin
-        step_q   <= lr * $signed(grad);
-        keep_q   <= beta * $signed(mom);
-        change_q <= keep_wide - step_wide;
+        keep_q <= beta * $signed(s_mom);
+        fade_q <= decay * $signed(s_wgt);
     end
-    wire [DW-1:0] mom_new;
-    gc_round_shift #(.IN_W(STEP_W), .OUT_W(DW), .SHIFT_W(5)) u_change (
+    wire [EARLY_W-1:0] keep = {{15{keep_q[DW+COEF_W-1]}}, keep_q};
+    wire [EARLY_W-1:0] fade = {{15{fade_q[DW+COEF_W-1]}}, fade_q};
+    wire [EARLY_W-1:0] early;
+    gc_part_sum #(.W(EARLY_W), .PARTS(PARTS), .SUBTRACT(1)) u_early (
+        .clk(clk), .s_a(keep << cfg_shift_d), .s_b(fade), .m_sum(early)
+    );
+
+    // Momentum. `early` comes with the product.
+    reg signed [GRAD_W+COEF_W-1:0] step_q;
+    always @(posedge clk) step_q <= lr * $signed(grad);
+    wire [CHANGE_W-1:0] step = {{15{step_q[GRAD_W+COEF_W-1]}}, step_q};
+    wire [CHANGE_W-1:0] change;
+    wire [DW-1:0]       mom;
+    wire [15:0]         mom_rnd;
+    gc_part_sum #(.W(CHANGE_W), .PARTS(PARTS), .SUBTRACT(1)) u_sum (
+        .clk(clk), .s_a({{(CHANGE_W-EARLY_W){early[EARLY_W-1]}}, early}), .s_b(step << cfg_shift_d), .m_sum(change)
+    );
+    gc_delay_line #(.W(16), .CYCLES(CHANGE), .CLEAR(0)) u_mom_rnd (
+        .clk(clk), .clear(1'b0), .s_data(s_rnd[16 +: 16]), .m_data(mom_rnd)
+    );
+    gc_round_shift #(.IN_W(CHANGE_W), .OUT_W(DW), .SHIFT_W(6)) u_mom (
         .clk(clk),
-        .s_x(change_q),
-        .s_shift(cfg_shift_v),
+        .s_x(change),
+        .s_shift(cfg_shift_change),
         .s_mode(cfg_mode),
         .s_rnd(mom_rnd),
-        .m_y(mom_new),
+        .m_y(mom),
         .m_over(m_over[1])
     );
 
-    // Weight: sum in the momentum's fraction, rounding; 4 cycles.
-    wire [DW-1:0]           wgt;
-    wire [15:0]             wgt_rnd;
-    gc_delay_line #(.W(DW), .CYCLES(8)) u_wgt (.clk(clk), .clear(1'b0), .s_data(s_wgt), .m_data(wgt));
-    gc_delay_line #(.W(16), .CYCLES(9)) u_wgt_rnd (.clk(clk), .clear(1'b0), .s_data(s_rnd[32 +: 16]), .m_data(wgt_rnd));
-    wire [SUM_W-1:0]        wgt_wide = {{(SUM_W-DW){wgt[DW-1]}}, wgt};
-    wire [SUM_W-1:0]        mom_wide = {{(SUM_W-DW){mom_new[DW-1]}}, mom_new};
-    reg  [SUM_W-1:0]        sum_q;
-    always @(posedge clk) sum_q <= (wgt_wide << cfg_shift_w) + mom_wide;
-    gc_round_shift #(.IN_W(SUM_W), .OUT_W(DW), .SHIFT_W(4)) u_wgt_new (
+    // Weight: sum in the fraction of rate_m * momentum.
+    wire [DW-1:0]              wgt;
+    wire [15:0]                wgt_rnd;
+    reg signed [DW+COEF_W-1:0] rated_q;
+    reg [SUM_W-1:0]            wgt_q;
+    wire [SUM_W-1:0]           wgt_new;
+    gc_delay_line #(.W(DW), .CYCLES(MOMENTUM), .CLEAR(0)) u_wgt (
+        .clk(clk), .clear(1'b0), .s_data(s_wgt), .m_data(wgt)
+    );
+    always @(posedge clk) begin
+        rated_q <= rate * $signed(mom);
+        wgt_q   <= {{(SUM_W-DW){wgt[DW-1]}}, wgt} << cfg_shift_w;
+    end
+    gc_part_sum #(.W(SUM_W), .PARTS(PARTS)) u_wgt_sum (
+        .clk(clk), .s_a(wgt_q), .s_b({{(SUM_W-DW-COEF_W){rated_q[DW+COEF_W-1]}}, rated_q}), .m_sum(wgt_new)
+    );
+    gc_delay_line #(.W(16), .CYCLES(WEIGHT), .CLEAR(0)) u_wgt_rnd (
+        .clk(clk), .clear(1'b0), .s_data(s_rnd[32 +: 16]), .m_data(wgt_rnd)
+    );
+    gc_round_shift #(.IN_W(SUM_W), .OUT_W(DW), .SHIFT_W(5)) u_wgt_new (
         .clk(clk),
-        .s_x(sum_q),
+        .s_x(wgt_new),
         .s_shift(cfg_shift_w),
         .s_mode(cfg_mode),
         .s_rnd(wgt_rnd),
         .m_y(m_wgt),
         .m_over(m_over[2])
     );
-    gc_delay_line #(.W(DW), .CYCLES(4)) u_mom_new (.clk(clk), .clear(1'b0), .s_data(mom_new), .m_data(m_mom));
+    gc_delay_line #(.W(DW), .CYCLES(LATENCY - MOMENTUM), .CLEAR(0)) u_mom_new (
+        .clk(clk), .clear(1'b0), .s_data(mom), .m_data(m_mom)
+    );
 
     wire _unused = &{1'b0, wide[WIDE_W+ACC_W-1:WIDE_W]};
 endmodule

@@ -273,14 +273,16 @@ def upsample():
 
 @bench(COLS=4, DW=8, ACC_W=24)
 def update():
-    """Rows in every rounding, with and without momentum."""
-    coefficients = dict(momentum=1, mode=2, shift_g=6, shift_v=5, shift_w=4, lr_m=15, beta_m=15, seed=32, tag=16)
-    found = List(coefficients | dict(grad=96, wgt=32, mom=32, key=32, of=32), dict(wgt=32, mom=32))
+    """Rows in every rounding, with and without momentum, with weight decay."""
+    multipliers = dict(lr_m=15, beta_m=15, decay_m=15, rate_m=15)
+    coefficients = dict(momentum=1, mode=2, shift_g=6, shift_v=5, shift_d=4, shift_w=5) | multipliers
+    found = List(coefficients | dict(seed=32, tag=16, grad=96, wgt=32, mom=32, key=32, of=32), dict(wgt=32, mom=32))
     for mode, momentum in itertools.product(test_update.MODES, (0, 1)):
         shifts = dict(shift_v=random.randrange(8, 24), shift_g=random.randrange(12))
         setting = test_update.Setting(mode, momentum, **shifts, lr_m=random.randrange(1, 32768))
-        values = {k: getattr(setting.numbers, k) for k in ("shift_g", "shift_v", "shift_w", "lr_m", "beta_m")}
-        values |= dict(momentum=momentum, mode=test_update.MODES[mode], seed=setting.seed, tag=setting.tag)
+        values = setting.fields | dict(
+            momentum=momentum, mode=test_update.MODES[mode], seed=setting.seed, tag=setting.tag
+        )
         for _ in range(5):
             word, wgt, mom = setting.row()
             found.send(**values, **word)

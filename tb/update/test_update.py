@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of parameters against gradcore.ops.optimiser: every rounding, both optimisers, extremes and ties."""
+"""Rows of parameters against gradcore.ops.optimiser: every rounding, all optimisers, weight decay, extremes, ties."""
 
 import random
 
@@ -15,7 +15,8 @@ from tb.support.bench import PAUSES, Sink, Source, cycles, reset, start
 from tb.support.bits import pack, unpack
 from tb.support.runner import expect_elaboration_error, parameter, run
 
-LATENCY = 26
+LATENCY = 31
+NUMBERS = ("lr_m", "beta_m", "decay_m", "rate_m", "shift_g", "shift_v", "shift_d", "shift_w")
 
 
 def numbers(width: int, count: int, shift: int = 0) -> list[int]:
@@ -41,16 +42,20 @@ class Setting:
         values = {
             "lr_m": random.choice(coef),
             "beta_m": random.choice(coef),
+            "decay_m": random.choice(coef),
+            "rate_m": random.choice(coef),
             "shift_v": random.randrange(32),
             "shift_g": random.randrange(48),
-            "shift_w": random.randrange(16),
+            "shift_d": random.choice([0, random.randrange(16)]),
+            "shift_w": random.randrange(32),
         } | fixed
+        self.fields = values
         self.numbers = UpdateParameters(**values, frac_v=0, frac_g=0)
         self.seed, self.tag, self.saturated = random.getrandbits(32), random.getrandbits(16), 0
 
     def drive(self, dut) -> None:
-        for name in ("lr_m", "beta_m", "shift_g", "shift_v", "shift_w"):
-            getattr(dut, f"cfg_{name}").value = getattr(self.numbers, name)
+        for name in NUMBERS:
+            getattr(dut, f"cfg_{name}").value = self.fields[name]
         dut.cfg_momentum.value, dut.cfg_mode.value = self.momentum, MODES[self.mode]
         dut.cfg_seed.value, dut.cfg_tag.value = self.seed, self.tag
 
@@ -59,7 +64,8 @@ class Setting:
         saturated word."""
         cols, dw, acc_w = parameter("COLS"), parameter("DW"), parameter("ACC_W")
         p = self.numbers
-        grad, wgt, mom = numbers(acc_w, cols, p.shift_g), numbers(dw, cols, p.shift_w), numbers(dw, cols, p.shift_v)
+        grad, wgt = numbers(acc_w, cols, p.shift_g), numbers(dw, cols, p.shift_w)
+        mom = numbers(dw, cols, p.shift_v + p.shift_d)
         key, of = random.getrandbits(random.choice([8, 32])), random.getrandbits(random.choice([8, 22]))
         maps = of + np.arange(cols)
         rnd = [position_random(self.seed, self.tag, key, maps, j) for j in (GRADIENT, MOMENTUM, WEIGHT)]
@@ -121,8 +127,18 @@ async def matches_model_in_few_rows(dut):
 async def matches_model_at_ends_of_the_shifts(dut, mode):
     sink = await begin(dut)
     for shift_g in (0, 47):
-        for shift_v, shift_w in ((0, 0), (1, 1), (31, 15)):
-            await check(dut, sink, Setting(mode, 1, shift_g=shift_g, shift_v=shift_v, shift_w=shift_w), 4)
+        for shift_v, shift_d, shift_w in ((0, 0, 0), (1, 1, 1), (31, 0, 15), (0, 15, 31), (31, 15, 31)):
+            shifts = dict(shift_g=shift_g, shift_v=shift_v, shift_d=shift_d, shift_w=shift_w)
+            await check(dut, sink, Setting(mode, 1, **shifts), 4)
+
+
+@cocotb.test()
+async def matches_model_at_ends_of_the_sums(dut):
+    """All multipliers the largest: every part of the sums carries."""
+    sink = await begin(dut)
+    largest = dict.fromkeys(("lr_m", "beta_m", "decay_m", "rate_m"), 32767)
+    for shift_v in range(20, 32):
+        await check(dut, sink, Setting(None, 1, **largest, shift_g=0, shift_v=shift_v, shift_d=15), 6)
 
 
 @cocotb.test()
@@ -210,3 +226,8 @@ def test_64_columns():
 )
 def test_refuses(parameters, reason):
     expect_elaboration_error("update", "gc_update", parameters, reason)
+
+
+@pytest.mark.parametrize("name", ["MOMENTUM", "LATENCY"])
+def test_a_lane_refuses_another_latency(name):
+    expect_elaboration_error("update", "gc_update_lane", {name: 9}, f"{name}_is_not")

@@ -2,7 +2,7 @@
 """The compiler: a network and an engine in, memory map, programs and memory image out."""
 
 from gradcore.compiler.compiled import CompiledNetwork, CompiledProgram
-from gradcore.compiler.fusion import check_chain, check_optimiser
+from gradcore.compiler.fusion import check_chain
 from gradcore.compiler.limits import CompileError
 from gradcore.compiler.search import search
 from gradcore.isa.config import EngineConfig
@@ -21,7 +21,6 @@ def compile_network(
         raise CompileError(None, "data width of the network", network.data_width, f"{config.data_width} (the engine's)")
     if not 1 <= images <= network.minibatch:
         raise CompileError(None, "minibatch", images, f"1..{network.minibatch} (the network's)")
-    check_optimiser(network)
     check_chain(network)
     check_reductions(network, config)
     return search(network.with_minibatch(images), config, images, keep)

@@ -9,21 +9,11 @@ from gradcore.ops.loss import SOFTMAX
 
 
 class NotOnEngine(CompileError):
-    """A part of a network, or of its training (layer None), that the reference trainer computes and the engine cannot.
-    Attributes: layer, quantity."""
+    """A part of a network that the reference trainer computes and the engine cannot. Attributes: layer, quantity."""
 
-    def __init__(self, layer: str | None, what: str, nearest: str):
+    def __init__(self, layer: str, what: str, nearest: str):
         super().__init__(layer, what, "", "")
-        where = f"layer '{layer}': " if layer else ""
-        self.args = (f"{where}the engine cannot compute {what} yet; nearest supported: {nearest}",)
-
-
-def check_optimiser(network) -> None:
-    """Refuse an update that the engine has no numbers for. Raises NotOnEngine."""
-    if network.rate_behind_momentum:
-        raise NotOnEngine(None, "the optimiser pytorch_momentum", 'optimiser = "momentum"')
-    if network.weight_decay:
-        raise NotOnEngine(None, "weight decay", "weight_decay = 0")
+        self.args = (f"layer '{layer}': the engine cannot compute {what} yet; nearest supported: {nearest}",)
 
 
 def check_chain(network) -> None:

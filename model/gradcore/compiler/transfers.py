@@ -242,7 +242,7 @@ def update_bias(setting: Setting, index: int, groups: tuple, base: int, source=N
 def _update(setting: Setting, index: int, what: str, offset: int, numbers, place: dict, source) -> Op:
     p, config = setting.layers[index], setting.config
     tensor, previous = setting.memory.weight[index], setting.memory.momentum[index]
-    momentum, words = setting.network.optimiser == "momentum", place["outer"] * place["inner"]
+    momentum, words = setting.network.has_momentum, place["outer"] * place["inner"]
     fields, dram = contiguous(setting, FIXED, tensor.addr + offset, words, config.row_bytes)
     _, dram_momentum = contiguous(setting, FIXED, previous.addr + offset, words, config.row_bytes)
     drams = [dram, dram_momentum] if momentum else [dram]
@@ -262,9 +262,12 @@ def _update(setting: Setting, index: int, what: str, offset: int, numbers, place
         base=place["base"],
         shift_g=numbers.shift_g,
         shift_v=numbers.shift_v,
+        shift_d=numbers.shift_d,
         shift_w=numbers.shift_w,
         lr_m=numbers.lr_m,
         beta_m=numbers.beta_m if momentum else 0,
+        decay_m=numbers.decay_m,
+        rate_m=numbers.rate_m if setting.network.rate_behind_momentum else 0,
         rnd_tag=random_tag(p.layer, "param"),
         key=place["key"],
         map0=place["map0"],

@@ -155,13 +155,16 @@ FIELDS: dict[Opcode, dict[str, Field]] = {
         "base": Field(18),
         "shift_g": Field(19, 0, 6),
         "shift_v": Field(19, 6, 5),
-        "shift_w": Field(19, 11, 4),
+        "shift_w": Field(19, 11, 5),
         "lr_m": Field(20, 0, 15),
         "beta_m": Field(21, 0, 15),
         "rnd_tag": Field(22),
         "key": Field(23, 0, 32),
         "n_words": Field(25, 0, 32),
         "map0": Field(27),
+        "decay_m": Field(28, 0, 15),
+        "rate_m": Field(29, 0, 15),
+        "shift_d": Field(30, 0, 4),
     },
 }
 # STORE has no up-sampling: the positions stay free.

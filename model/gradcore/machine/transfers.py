@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gradcore.machine.machine import Machine
 
 Fields = Instruction | Mapping[str, int]
-NUMBERS = ("lr_m", "beta_m", "shift_g", "shift_v", "shift_w")
+NUMBERS = ("lr_m", "beta_m", "shift_g", "shift_v", "shift_w", "decay_m", "shift_d")
 
 
 class Transfer:
@@ -198,7 +198,9 @@ class Update:
         weights = self._held(row) if instr["resident"] else self.weights.read()
         before = self.momentum.read() if self.momentum else np.zeros_like(weights)
         grads = machine.gradients[(instr["base"] + row) % machine.config.grad_depth]
-        numbers = UpdateParameters(**{name: instr[name] for name in NUMBERS}, frac_v=0, frac_g=0)
+        numbers = UpdateParameters(
+            **{name: instr[name] for name in NUMBERS}, rate_m=instr["rate_m"] or 1, frac_v=0, frac_g=0
+        )
         more = numbers.at_rate(machine.rate), machine.config.data_width, instr["rounding"], rnd
         saturated = saturates(weights, before, grads, *more).any(axis=1).sum()
         return *update(weights, before, grads, *more), int(saturated)

@@ -39,8 +39,8 @@ module gc_decode_spare (
     assign m_update = |{
         s_instruction[16*0+15], s_instruction[16*1 +: 5], s_instruction[16*2+4 +: 4],
         s_instruction[16*2+10 +: 6], s_instruction[16*13 +: 16], s_instruction[16*16 +: 16*2],
-        s_instruction[16*19+15], s_instruction[16*20+15], s_instruction[16*21+15],
-        s_instruction[16*28 +: 16*36]
+        s_instruction[16*20+15], s_instruction[16*21+15], s_instruction[16*28+15], s_instruction[16*29+15],
+        s_instruction[16*30+4 +: 12], s_instruction[16*31 +: 16*33]
     };
 
     wire _unused = &{1'b0, s_instruction};

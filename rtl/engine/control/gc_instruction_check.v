@@ -80,7 +80,7 @@ module gc_instruction_check #(
     );
     wire         momentum, resident;
     wire [15:0]  wgt_inner;
-    wire [288:0] update_unused;
+    wire [323:0] update_unused;
     gc_decode_update u_update (
         .s_instruction(s_instruction),
         .m_momentum(momentum), .m_momentum_addr(momentum_addr),
@@ -89,9 +89,10 @@ module gc_instruction_check #(
         .m_run_beats(update_unused[83:52]), .m_n_words(update_unused[115:84]),
         .m_n_outer(update_unused[131:116]), .m_n_inner(update_unused[147:132]), .m_base(update_unused[163:148]),
         .m_wgt_base(update_unused[179:164]),
-        .m_shift_g(update_unused[185:180]), .m_shift_v(update_unused[190:186]), .m_shift_w(update_unused[194:191]),
-        .m_lr_m(update_unused[209:195]), .m_beta_m(update_unused[224:210]),
-        .m_rnd_tag(update_unused[240:225]), .m_key(update_unused[272:241]), .m_map0(update_unused[288:273])
+        .m_shift_g(update_unused[185:180]), .m_shift_v(update_unused[190:186]), .m_shift_w(update_unused[195:191]),
+        .m_lr_m(update_unused[210:196]), .m_beta_m(update_unused[225:211]),
+        .m_rnd_tag(update_unused[241:226]), .m_key(update_unused[273:242]), .m_map0(update_unused[289:274]),
+        .m_shift_d(update_unused[293:290]), .m_decay_m(update_unused[308:294]), .m_rate_m(update_unused[323:309])
     );
     wire [1:0]  mode, loss, fold, row_fold, col_fold, dst_fold, gate_fold;
     wire        split, keep_in, keep_out;

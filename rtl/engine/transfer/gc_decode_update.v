@@ -18,9 +18,12 @@ module gc_decode_update (
     output wire [15:0]   m_base,
     output wire [5:0]    m_shift_g,
     output wire [4:0]    m_shift_v,
-    output wire [3:0]    m_shift_w,
+    output wire [3:0]    m_shift_d,
+    output wire [4:0]    m_shift_w,
     output wire [14:0]   m_lr_m,
     output wire [14:0]   m_beta_m,
+    output wire [14:0]   m_decay_m,
+    output wire [14:0]   m_rate_m,
     output wire [15:0]   m_rnd_tag,
     output wire [31:0]   m_key,
     output wire [31:0]   m_n_words,
@@ -40,9 +43,12 @@ module gc_decode_update (
     assign m_base          = s_instruction[16*18 +: 16];
     assign m_shift_g       = s_instruction[16*19 +: 6];
     assign m_shift_v       = s_instruction[16*19+6 +: 5];
-    assign m_shift_w       = s_instruction[16*19+11 +: 4];
+    assign m_shift_d       = s_instruction[16*30 +: 4];
+    assign m_shift_w       = s_instruction[16*19+11 +: 5];
     assign m_lr_m          = s_instruction[16*20 +: 15];
     assign m_beta_m        = s_instruction[16*21 +: 15];
+    assign m_decay_m       = s_instruction[16*28 +: 15];
+    assign m_rate_m        = s_instruction[16*29 +: 15];
     assign m_rnd_tag       = s_instruction[16*22 +: 16];
     assign m_key           = s_instruction[16*23 +: 32];
     assign m_n_words       = s_instruction[16*25 +: 32];

@@ -65,9 +65,9 @@ module gc_update_unit #(
     wire [15:0] n_outer, n_inner, base, wgt_base, wgt_inner, rnd_tag, map0;
     wire [5:0]  shift_g;
     wire [4:0]  shift_v;
-    wire [3:0]  shift_w;
-    wire [14:0] lr_m, beta_m;
-    wire [14:0] step_lr_m;
+    wire [3:0]  shift_d;
+    wire [4:0]  shift_w;
+    wire [14:0] lr_m, beta_m, decay_m, rate_m;
     gc_decode_update u_fields (
         .s_instruction(s_instruction),
         .m_momentum(momentum), .m_rounding(rounding), .m_resident(resident), .m_base_sel(base_sel),
@@ -75,13 +75,19 @@ module gc_update_unit #(
         .m_run_beats(run_beats), .m_n_words(n_words),
         .m_n_outer(n_outer), .m_n_inner(n_inner), .m_base(base),
         .m_wgt_base(wgt_base), .m_wgt_inner(wgt_inner),
-        .m_shift_g(shift_g), .m_shift_v(shift_v), .m_shift_w(shift_w),
-        .m_lr_m(lr_m), .m_beta_m(beta_m),
+        .m_shift_g(shift_g), .m_shift_v(shift_v), .m_shift_d(shift_d), .m_shift_w(shift_w),
+        .m_lr_m(lr_m), .m_beta_m(beta_m), .m_decay_m(decay_m), .m_rate_m(rate_m),
         .m_rnd_tag(rnd_tag), .m_key(key), .m_map0(map0)
     );
 
-    // The learning rate of this step; long there when the first row comes.
-    gc_rate_scale u_lr_m (.clk(clk), .cfg_rate(cfg_rate), .s_multiplier(lr_m), .m_multiplier(step_lr_m));
+    // The multipliers that hold the learning rate, as it is in this step: long there when the first row comes.
+    wire        behind = |rate_m[14:1];      // the learning rate stands behind the momentum
+    wire [14:0] step_rate;
+    wire [14:0] step_decay;
+    gc_rate_scale u_rate (
+        .clk(clk), .cfg_rate(cfg_rate), .s_multiplier(behind ? rate_m : lr_m), .m_multiplier(step_rate)
+    );
+    gc_rate_scale u_decay (.clk(clk), .cfg_rate(cfg_rate), .s_multiplier(decay_m), .m_multiplier(step_decay));
 
     // Rows on chip: gradients, and the weights where they are.
     wire                  grad_valid;
@@ -179,8 +185,9 @@ module gc_update_unit #(
     gc_update #(.COLS(COLS), .DW(DW), .ACC_W(ACC_W)) u_update (
         .clk(clk), .rst(rst),
         .cfg_momentum(momentum), .cfg_mode(rounding),
-        .cfg_shift_g(shift_g), .cfg_shift_v(shift_v), .cfg_shift_w(shift_w),
-        .cfg_lr_m(step_lr_m), .cfg_beta_m(beta_m),
+        .cfg_shift_g(shift_g), .cfg_shift_v(shift_v), .cfg_shift_d(shift_d), .cfg_shift_w(shift_w),
+        .cfg_lr_m(behind ? lr_m : step_rate), .cfg_beta_m(beta_m),
+        .cfg_decay_m(behind ? decay_m : step_decay), .cfg_rate_m(behind ? step_rate : 15'd1),
         .cfg_seed(cfg_seed), .cfg_tag(rnd_tag),
         .s_valid(row_valid), .s_ready(row_ready), .s_grad(grad_data),
         .s_wgt(resident ? held_data : in_data[0 +: COLS*DW]), .s_mom(in_data[COLS*DW +: COLS*DW]),

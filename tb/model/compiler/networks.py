@@ -163,6 +163,16 @@ def own_training(rng, network: Network) -> Network:
             return replace(network, layers=tuple(layers))
 
 
+def own_optimiser(rng, network: Network) -> Network:
+    """The same network with PyTorch's form of momentum or weight decay or both."""
+    while True:
+        optimiser = str(rng.choice(["sgd", "momentum", "pytorch_momentum"]))
+        decay = float(10 ** rng.uniform(-4, -0.5)) if optimiser != "pytorch_momentum" or rng.random() < 0.5 else 0.0
+        coefficient = float(rng.choice([0, 0.5, 0.9, 0.99]))
+        with suppress(NetworkError):
+            return replace(network, optimiser=optimiser, weight_decay=decay, momentum=coefficient)
+
+
 def minibatch(rng, network, images: int) -> tuple:
     limit = 1 << (network.data_width - 1)
     x = rng.integers(-limit, limit, (images, *network.shape)) >> int(rng.integers(0, 5))
