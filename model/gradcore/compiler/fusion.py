@@ -37,8 +37,9 @@ def check_chain(network) -> None:
             if node.name not in fused:
                 nearest = "convolutions, each with a ReLU and a 2x2 maximum pooling behind it"
                 raise NotOnEngine(layer, operator.what, nearest)
-        elif operator.stride != (1, 1):
-            raise NotOnEngine(layer, f"a {operator.what} of stride {operator.stride[0]}x{operator.stride[1]}", "1x1")
+        elif operator.stride != (1, 1) and node.inputs != (INPUT,):
+            what = f"a {operator.what} of stride {operator.stride[0]}x{operator.stride[1]} behind another layer"
+            raise NotOnEngine(layer, what, "1x1; the first layer, whose input the host unfolds, may have any")
         elif operator.groups > 1:
             raise NotOnEngine(layer, f"a {operator.what} in {operator.groups} groups", "1 group")
     if network.loss == SOFTMAX:

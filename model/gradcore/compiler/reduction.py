@@ -25,7 +25,7 @@ def _column_groups(maps: int, cols: int) -> list:
 def forward_parts(body: Body, index: int, source, results: dict):
     """FP of a layer block by block, each output group in parts."""
     setting, config = body.setting, body.setting.config
-    p, fold = setting.network.parameters[index], setting.folds(index).fp
+    p, fold = setting.forward[index], setting.folds(index).fp
     outputs, inputs, *kernel = p.weight_shape
     weights, block = ForwardWeights(body, index), 1 << fold
 
@@ -71,7 +71,7 @@ def _halves(body: Body, index: int, source: Source, results: dict) -> list:
     """The halves (first, end) of the channels of FP, one for each operand buffer, if the layer is to keep a block's
     operands so and they fit, with two places for results behind the first half; `results` then go there. Else none."""
     setting, depth, cols = body.setting, body.setting.config.act_depth, body.setting.config.cols
-    p, fold, dest = setting.network.parameters[index], setting.folds(index).fp, results["dest"]
+    p, fold, dest = setting.forward[index], setting.folds(index).fp, results["dest"]
     images, (outputs, inputs, *_) = setting.group_images(index), p.weight_shape
     middle = round_up(ceil_div(inputs, 2), cols)
     alone = all(one.images == images for one in (source, *results.values()))
@@ -102,7 +102,7 @@ def _held(setting: Setting, index: int, source: Source, axes: list, halves: list
 
 def _vectors(setting: Setting, index: int, source: Source, channels: tuple) -> int:
     """What a block of FP needs of some channels (first, end)."""
-    shape, block = setting.network.parameters[index].conv_shape[1:], 1 << setting.folds(index).fp
+    shape, block = setting.forward[index].conv_shape[1:], 1 << setting.folds(index).fp
     return sum(need.size for need in source.needs(shape, block, channels))
 
 

@@ -11,7 +11,7 @@ from gradcore.compiler.limits import CompileError
 from gradcore.compiler.memory_map import memory_map
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.tiles import output_tiles
-from gradcore.compiler.unfold import unfolded
+from gradcore.compiler.unfold import forward_layers, unfolded
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import FP, Opcode
 
@@ -19,7 +19,7 @@ from gradcore.isa.instruction import FP, Opcode
 def search(network, config: EngineConfig, images: int, keep: bool) -> CompiledNetwork:
     """The fastest programs found for minibatches of `images`. Raises CompileError where none fits."""
     task, start = (network, config, images, keep, {}), Choices()
-    first = network.parameters[0]
+    first = forward_layers(network)[0]
     if unfolded(first, config.cols) is first:
         return _fastest(task, start)
     try:
@@ -141,13 +141,13 @@ class _Refused(Exception):
 
 def _compile(task: tuple, choices: Choices, most: int = INDEX_LIMIT) -> CompiledNetwork:
     network, config, images, keep, _ = task
-    layers = network.parameters
+    forward = layers = forward_layers(network)
     if choices.unfolded:
         layers = (unfolded(layers[0], config.cols), *layers[1:])
     memory = None
     try:
-        memory = memory_map(network, layers, config, images, choices)
-        setting = Setting(network, layers, config, images, memory, choices, keep)
+        memory = memory_map(network, forward, layers, config, images, choices)
+        setting = Setting(network, forward, layers, config, images, memory, choices, keep)
         return CompiledNetwork(setting, compile_program("train", setting, most), compile_program("infer", setting))
     except CompileError as error:
         raise _Refused(error, memory, layers) from None

@@ -15,7 +15,7 @@ from gradcore.isa.instruction import GATE_BUFFER
 def forward_strips(body: Body, index: int):
     """Emits the forward pass of layer `index`: from its input to its output, both in DRAM."""
     setting, memory, config = body.setting, body.setting.memory, body.setting.config
-    p, fold = setting.network.parameters[index], setting.folds(index).fp
+    p, fold = setting.forward[index], setting.folds(index).fp
     loss = body.train and index == setting.last
     given, taken = setting.output(index, body.train), setting.input(index)
     whole, block = (0, p.weight_shape[0]), 1 << fold

@@ -159,6 +159,28 @@ def own_training(rng, network: Network) -> Network:
             return replace(network, layers=tuple(layers))
 
 
+def with_stride(rng, network: Network, largest: int = 40) -> Network:
+    """The same network behind a first convolution of any kernel, stride and padding that makes its input: of at most
+    `largest` rows and columns."""
+    while True:
+        pool = 2 if rng.random() < 0.4 else None
+        kernel, stride = ([int(n) for n in rng.integers(1, 12, 2)] for _ in range(2))
+        if rng.random() < 0.5:
+            stride = [min(n, 3) for n in stride]
+        pad = [int(rng.integers(0, k)) for k in kernel]
+        sums = [n * 2 + int(rng.integers(0, 2)) if pool else n for n in network.shape[1:]]
+        # What a stride leaves over at the end of the map is not read.
+        size = [(n - 1) * s + k - 2 * p + int(rng.integers(0, s)) for n, s, k, p in zip(sums, stride, kernel, pad)]
+        if min(size) < 1 or max(size) > largest:
+            continue
+        relu, bias = (bool(rng.random() < 0.7) for _ in range(2))
+        first = Conv(network.shape[0], tuple(kernel), tuple(pad), bias, relu, pool, stride=tuple(stride))
+        shape = (int(rng.integers(1, 6)), *size)
+        with suppress(NetworkError):
+            return replace(network, shape=shape, layers=(first, *network.layers))
+        network = replace(network, layers=network.layers[-1:])  # formats and sums that do not fit
+
+
 def minibatch(rng, network, images: int) -> tuple:
     limit = 1 << (network.data_width - 1)
     x = rng.integers(-limit, limit, (images, *network.shape)) >> int(rng.integers(0, 5))
