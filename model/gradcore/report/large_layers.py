@@ -80,13 +80,15 @@ def measured(network: Network) -> LayerParameters:
 
 
 def least(network: Network) -> tuple[int, dict[str, int]]:
-    """(multiply-accumulates of a pass, least cycles of each pass) of the layer for a minibatch: multiply-accumulates
-    by the array's size, or the beats of its weights if those are more, in WU of weights and momentum both ways."""
+    """(multiply-accumulates of a pass, least cycles of each pass it has) of the layer for a minibatch:
+    multiply-accumulates by the array's size, or the beats of its weights if those are more, in WU of weights and
+    momentum both ways."""
     config, p = PRESETS[PRESET], measured(network)
     macs = int(np.prod(p.weight_shape)) * p.conv_shape[1] * p.conv_shape[2] * network.minibatch
     steps = -(-macs // (config.lanes * config.cols))
     beats = int(np.prod(p.weight_shape)) * config.word_bytes // config.mem_bytes
-    return macs, {"FP": max(steps, beats), "BP": max(steps, beats), "WU": max(steps, 4 * beats)}
+    once = dict.fromkeys(("FP",) if p.shift_bp is None else ("FP", "BP"), max(steps, beats))
+    return macs, once | {"WU": max(steps, 4 * beats)}
 
 
 def kept(network: Network, found: dict[str, Any]) -> dict[str, Any]:
@@ -113,8 +115,8 @@ def page_lines(known: dict[str, Any]) -> list[str]:
         f"Single layers of large networks on the preset {PRESET}, each in a network of a 1x1 convolution before it and "
         "what makes one pixel of classes",
         "behind it, so that it has all three passes; one with a stride is the first layer and has no BP. 64 bytes per "
-        "cycle, latency 60. `least` is the larger of its "
-        "multiply-accumulates by the array's size",
+        "cycle, latency 60. `least` is",
+        "the larger of its multiply-accumulates by the array's size "
         "and the beats of its weights (WU: of weights and momentum, read and written); useful: part of the busy lane "
         "steps that are",
         "multiply-accumulates of the layer; above 100 % a pass leaves out taps that reach padding only. Estimate and "

@@ -137,8 +137,8 @@ def test_weights_lie_as_without_a_stride(rng):
 def test_refused_by_name():
     for layers, message in (
         (
-            (Conv(2), Conv(2, stride=2)),
-            "layer 'conv1': .* of stride 2x2 behind another layer yet; nearest supported: 1x1",
+            (Conv(2), Conv(2, stride=(1, 2))),
+            "layer 'conv1': .* of stride 1x2 behind another layer yet; nearest supported: 1x1",
         ),
         ((Conv(2, stride=2, groups=2),), "layer 'conv0': .* in 2 groups yet"),
     ):
