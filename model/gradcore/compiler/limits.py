@@ -29,6 +29,10 @@ REFUSED = (
         "a convolution with a stride behind another layer",
         "a buffer gives the lanes neighbouring pixels; maps are not stored by phase (y mod S, x mod S) yet",
     ),
+    (
+        "a convolution in groups of other than multiples of COLS maps",
+        "a column group, and what a LOAD brings of a group, would begin in the middle of COLS channels",
+    ),
     ("numbers of an instruction", "layers, minibatches, padding beyond what an instruction says"),
 )
 

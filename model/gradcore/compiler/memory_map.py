@@ -245,7 +245,7 @@ def row_layout(p, described, config: EngineConfig) -> RowLayout:
     taps = tuple(described.weight_shape[2:]) if p is not described else (1, 1)
     words = config.word_bytes, config.mem_bytes
     layout = RowLayout(config.cols, outputs, inputs, tuple(kernel), p.bias, *words, taps=taps)
-    return replace(layout, pieces=in_pieces(config, layout, p.shift_bp is not None))
+    return replace(layout, pieces=in_pieces(config, layout, p.shift_bp is not None, p.groups))
 
 
 def _too_many_gates(layers, images: int, gate: list, spilled: list, gates: int, config: EngineConfig) -> CompileError:

@@ -164,7 +164,7 @@ def backward(setting: Setting, index: int, image: int, source: Place, dest: Plac
         rounding=MODES[setting.network.mode("delta")],
         shift=p.shift_bp,
         rnd_tag=random_tag(setting.layers[index - 1].output_layer, "delta"),
-        n_c=outputs,
+        n_c=outputs // p.groups,
         wgt_stride_g=cols,
         wgt_stride_ky=kernel[1] * width,
         wgt_stride_kx=width,

@@ -26,7 +26,7 @@ def unfolded(p, cols: int):
     else `p` itself."""
     (_, inputs, *kernel) = p.weight_shape
     taps = kernel[0] * kernel[1]
-    if not p.trainable or ceil_div(taps * inputs, cols) >= taps * ceil_div(inputs, cols):
+    if not p.trainable or p.groups > 1 or ceil_div(taps * inputs, cols) >= taps * ceil_div(inputs, cols):
         return p
     return _unfold(p)
 

@@ -44,6 +44,7 @@ class LayerParameters:
     weight_shape: tuple[int, int, int, int]
     pad: tuple[int, int]
     stride: tuple[int, int]
+    groups: int
     bias: bool
     relu: bool
     pool: int | None
@@ -110,6 +111,7 @@ def _parameters(
         weight_shape=w.shape,
         pad=operator.pad,
         stride=operator.stride,
+        groups=operator.groups,
         bias=w.bias,
         relu=any(isinstance(n.operator, Relu) for n in run),
         pool=2 if any(isinstance(n.operator, MaxPooling) for n in run) else None,

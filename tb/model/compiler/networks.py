@@ -181,6 +181,33 @@ def with_stride(rng, network: Network, largest: int = 40) -> Network:
         network = replace(network, layers=network.layers[-1:])  # formats and sums that do not fit
 
 
+def grouped_network(rng, config: EngineConfig, largest: int = 8) -> Network:
+    """A network with one or two convolutions in groups of whole column groups, that the engine can compute; every third
+    time with frozen layers and learning rates of its own."""
+    cols, modes = config.cols, list(MODES)
+    while True:
+        groups, size = int(rng.integers(2, 4)), [int(n) for n in rng.integers(2, largest + 1, 2)]
+        inputs, *outputs = (groups * cols * int(rng.integers(1, 3)) for _ in range(3))
+        layers = [_grouped(rng, inputs, 1), *(_grouped(rng, maps, groups) for maps in outputs)]
+        layers = (*layers[: int(rng.integers(2, 4))], Dense(int(rng.integers(2, 12))))
+        maps = int(rng.integers(1, 5))
+        if rng.random() < 0.2:  # a group first
+            maps, layers = inputs, layers[1:]
+        more = dict(rounding=str(rng.choice(modes)), optimiser=str(rng.choice(["sgd", "momentum"])))
+        more |= dict(minibatch=int(rng.integers(1, 10)), data_width=config.data_width)
+        with suppress(CompileError, NetworkError):
+            network = Network("groups", (maps, *size), layers, **more)
+            network = own_training(rng, network) if rng.random() < 0.3 else network
+            compile_network(network, config)
+            return network
+
+
+def _grouped(rng, maps: int, groups: int) -> Conv:
+    kernel = tuple(int(n) for n in rng.integers(1, 4, 2))
+    pad, flags = tuple(int(rng.integers(0, k)) for k in kernel), (bool(rng.random() < 0.7) for _ in range(2))
+    return Conv(maps, kernel, pad, *flags, pool=2 if rng.random() < 0.4 else None, groups=groups)
+
+
 def minibatch(rng, network, images: int) -> tuple:
     limit = 1 << (network.data_width - 1)
     x = rng.integers(-limit, limit, (images, *network.shape)) >> int(rng.integers(0, 5))
