@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass, field
 
+from gradcore.compiler.map_groups import MapGroup
 from gradcore.compiler.operation import Place, Rows
 from gradcore.compiler.rings import Region
 from gradcore.compiler.rows import apart
@@ -47,9 +48,11 @@ class Body:
         self.phases += 1
         return found
 
-    def note(self, index: int, step: str, text: str):
-        """Says in the listing how a step of a layer is computed."""
-        self.notes.append(f"{self.setting.layers[index].name} {step}: {text}")
+    def note(self, index: int, step: str, text: str, group: MapGroup | None = None):
+        """Says in the listing how a step of a layer, or of a group of it, is computed."""
+        p = self.setting.layers[index]
+        which = f" group {group.number}" if group and p.groups > 1 else ""
+        self.notes.append(f"{p.name}{which} {step}: {text}")
 
     def forget(self):
         """A layer in strips has used all operand buffers, and the weight buffer if it has no rows of its own."""

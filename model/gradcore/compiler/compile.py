@@ -21,7 +21,7 @@ def compile_network(
         raise CompileError(None, "data width of the network", network.data_width, f"{config.data_width} (the engine's)")
     if not 1 <= images <= network.minibatch:
         raise CompileError(None, "minibatch", images, f"1..{network.minibatch} (the network's)")
-    check_chain(network)
+    check_chain(network, config.cols)
     check_reductions(network, config)
     return search(network.with_minibatch(images), config, images, keep)
 
@@ -32,10 +32,10 @@ def check_reductions(network, config: EngineConfig):
     room, width = (1 << (config.acc_width - 1)) - 1, network.data_width
     for p in network.parameters:
         taps = p.weight_shape[2] * p.weight_shape[3]
-        forward = (p.in_shape[0] * taps << 2 * width - 2) + p.bias * (1 << width - 1 + p.bias_exp)
+        forward = (p.weight_shape[1] * taps << 2 * width - 2) + p.bias * (1 << width - 1 + p.bias_exp)
         # No pixel meets more taps than the sums have rows and columns.
         reached = min(p.weight_shape[2], p.conv_shape[1]) * min(p.weight_shape[3], p.conv_shape[2])
-        backward = (p.weight_shape[0] * reached << 2 * width - 2) * (p.shift_bp is not None)
+        backward = (p.weight_shape[0] // p.groups * reached << 2 * width - 2) * (p.shift_bp is not None)
         if max(forward, backward) > room:
             raise CompileError(
                 p.name, "bits of its largest sum", max(forward, backward).bit_length() + 1, config.acc_width

@@ -14,7 +14,7 @@ from gradcore.compiler.operation import Op
 from gradcore.compiler.order import in_order_of_start, operations
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.tokens import add_tokens
-from gradcore.compiler.unfold import unfold_images
+from gradcore.compiler.unfold import forward_images, unfold_images
 from gradcore.isa import instruction as isa
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import Opcode, problem
@@ -130,13 +130,13 @@ class CompiledNetwork:
         return result
 
     def pack_images(self, x) -> np.ndarray:
-        """Images (N, C, H, W) of one minibatch as the bytes behind BASE1: as they are and, where WU takes them
-        unfolded, once more so."""
-        plain, wide = self.memory.images, self.memory.act[0]
+        """Images (N, C, H, W) of one minibatch as the bytes behind BASE1: as FP reads them (unfolded where the first
+        layer has a stride) and, where WU alone takes them unfolded, once more so."""
+        plain, wide, p = self.memory.images, self.memory.act[0], self.network.parameters[0]
         data = np.zeros(wide.end, np.uint8)
-        data[: plain.end] = plain.layout.pack(x)
+        data[: plain.end] = plain.layout.pack(forward_images(x, p))
         if wide is not plain:
-            data[wide.addr :] = wide.layout.pack(unfold_images(x, self.network.parameters[0]))
+            data[wide.addr :] = wide.layout.pack(unfold_images(x, p))
         return data
 
     def pack_targets(self, labels) -> np.ndarray:

@@ -16,9 +16,21 @@ class NotOnEngine(CompileError):
         self.args = (f"layer '{layer}': the engine cannot compute {what} yet; nearest supported: {nearest}",)
 
 
-def check_chain(network) -> None:
-    """Refuse a network that is more than `network.parameters`, each layer reading what the one before it leaves. Raises
-    NotOnEngine."""
+def check_groups(layer: str, node, cols: int) -> None:
+    """Refuse a grouped convolution with a stride, or whose groups are no whole column groups. Raises NotOnEngine."""
+    operator, (outputs, inputs, *_) = node.operator, node.weights.shape
+    what = f"a {operator.what} in {operator.groups} groups"
+    if operator.stride != (1, 1):
+        raise NotOnEngine(layer, f"{what} with a stride", "1 group or stride 1x1")
+    maps = outputs // operator.groups, inputs
+    if any(n % cols for n in maps):
+        what += f" of {maps[0]} output and {maps[1]} input maps"
+        raise NotOnEngine(layer, what, f"1 group, or groups of multiples of {cols} maps, the engine's columns")
+
+
+def check_chain(network, cols: int) -> None:
+    """Refuse a network that is more than `network.parameters`, each layer reading what the one before it leaves, for an
+    engine of `cols` columns. Raises NotOnEngine."""
     graph, layers = network.graph, network.parameters
     fused = {name for p in layers for name in p.nodes}
     for node in graph.nodes:
@@ -27,10 +39,11 @@ def check_chain(network) -> None:
             if node.name not in fused:
                 nearest = "convolutions, each with a ReLU and a 2x2 maximum pooling behind it"
                 raise NotOnEngine(layer, operator.what, nearest)
-        elif operator.stride != (1, 1):
-            raise NotOnEngine(layer, f"a {operator.what} of stride {operator.stride[0]}x{operator.stride[1]}", "1x1")
+        elif operator.stride != (1, 1) and node.inputs != (INPUT,):
+            what = f"a {operator.what} of stride {operator.stride[0]}x{operator.stride[1]} behind another layer"
+            raise NotOnEngine(layer, what, "1x1; the first layer, whose input the host unfolds, may have any")
         elif operator.groups > 1:
-            raise NotOnEngine(layer, f"a {operator.what} in {operator.groups} groups", "1 group")
+            check_groups(layer, node, cols)
     if network.loss == SOFTMAX:
         raise NotOnEngine(layers[-1].name, "softmax with cross-entropy", "loss euclidean or square_hinge")
     for before, p in zip((None, *layers), layers):

@@ -25,6 +25,14 @@ REFUSED = (
     ),
     ("gate vectors of a strip", "the gate buffer holds less than that of a pooled layer, beside gates that stay"),
     ("weight or gradient rows of a tap of one column group", "less than COLS rows and one of the bias fit"),
+    (
+        "a convolution with a stride behind another layer",
+        "a buffer gives the lanes neighbouring pixels; maps are not stored by phase (y mod S, x mod S) yet",
+    ),
+    (
+        "a convolution in groups of other than multiples of COLS maps",
+        "a column group, and what a LOAD brings of a group, would begin in the middle of COLS channels",
+    ),
     ("numbers of an instruction", "layers, minibatches, padding beyond what an instruction says"),
 )
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Readable listing of a compiled network: memory map, instructions with tokens and expected cycles, totals."""
 
+from dataclasses import replace
+
 from gradcore.compiler.operation import compute_cycles
 from gradcore.isa.instruction import ENGINES, PRODUCERS, Opcode
 
@@ -19,6 +21,22 @@ def _line(index: int, op, start: int) -> str:
     written = " ".join(f"{name}[{a:#x}:{b:#x}]" for name, a, b in op.writes)
     what = f"{index:6} {start:>9} {op.cycles:>7}  {instr.opcode.name:8}{op.layer:12} {op.text:34}"
     return f"{what} {touched} -> {written}  {'; '.join(tokens)}".rstrip()
+
+
+def _stride(compiled) -> list:
+    """What the stride of the first layer costs in DRAM, if it has one."""
+    p, taken, memory = compiled.network.parameters[0], compiled.setting.forward[0], compiled.memory
+    if taken is p:
+        return []
+    maps, height, width = p.in_shape
+    plain = replace(memory.images.layout, channels=maps, height=height, width=width)
+    unfolded, plain_beats = (layout.size // compiled.config.mem_bytes for layout in (memory.images.layout, plain))
+    passes = "FP and WU" if p.trainable else "FP"
+    maps, height, width = taken.in_shape
+    return [
+        f"{p.name}: stride {p.stride[0]}x{p.stride[1]}, unfolded to {maps} maps of {height}x{width} for {passes}: "
+        f"{unfolded} beats of a minibatch, {plain_beats} as the images are"
+    ]
 
 
 def write(compiled) -> str:
@@ -41,6 +59,7 @@ def write(compiled) -> str:
         lines.append(
             f"  {tensor.name:24} BASE{getattr(tensor, 'base_sel', 0)} {tensor.addr:#010x} {tensor.layout.size}"
         )
+    lines += _stride(compiled)
     lines.append(f"gate buffer: {memory.gate_vectors} of {config.gate_depth} vectors")
     for program in (compiled.train, compiled.infer):
         lines += [

@@ -104,8 +104,8 @@ class MemoryMap:
     """Everything in DRAM and in the gate buffer. Addresses are relative to the BASE register of the tensor.
 
     images is what the forward pass reads, act[l] layer l's input for WU (one more: the output; act[0] is images, too,
-    unless WU takes it unfolded), delta[l] the stored local gradient at layer l's output, None where nobody needs it,
-    weight and momentum per layer, gate[l] = `Gates` or None where strips bring their own or nobody needs them,
+    unless WU alone takes it unfolded), delta[l] the stored local gradient at layer l's output, None where nobody needs
+    it, weight and momentum per layer, gate[l] = `Gates` or None where strips bring their own or nobody needs them,
     target_gate = those of the targets; spilled[l] = gates in DRAM or None; size: bytes behind BASE0.
     """
 
@@ -145,9 +145,9 @@ def _delta_tile(layout: MapLayout, folds: LayerFolds, shape: tuple, top: int) ->
     return Tile(folds.delta, layout.pitch, max(rows, layout.rows), max(columns, layout.columns), 4)
 
 
-def memory_map(network, layers, config: EngineConfig, images: int, choices: Choices = Choices()) -> MemoryMap:
-    """Folds, DRAM addresses and gate places of `network`, computed as `layers`, for minibatches of `images`. Raises
-    CompileError where gates that stay on chip do not fit."""
+def memory_map(network, forward, layers, config: EngineConfig, images: int, choices: Choices = Choices()) -> MemoryMap:
+    """Folds, DRAM addresses and gate places of `network`, computed as `forward` in FP and as `layers` in WU, for
+    minibatches of `images`. Raises CompileError where gates that stay on chip do not fit."""
     folds = choose_folds(layers, config.grid, images, dict(choices.floors), choices.finer)
     strips = choices.strips
     at = 0
@@ -166,15 +166,16 @@ def memory_map(network, layers, config: EngineConfig, images: int, choices: Choi
     def unit(*users) -> int:
         return words if strips & {*users} else 1
 
-    rows = [row_layout(p, index, config) for index, p in enumerate(network.parameters)]
+    rows = [row_layout(*each, config) for each in zip(forward, network.parameters)]
     if choices.unfolded and not rows[0].dense:
         raise CompileError(layers[0].name, "rows from tap to tap", rows[0].pitch, rows[0].inputs)
     weight = tuple(RowTensor(f"{p.name}.weight", r, place(r.size)) for p, r in zip(layers, rows))
     momentum = tuple(RowTensor(f"{p.name}.momentum", r, place(r.size)) for p, r in zip(layers, rows))
 
-    shape = network.parameters[0].in_shape
+    shape = forward[0].in_shape
     first = layout(folds[0].fp, shape, unit(0))
-    plain = MapTensor("images", first, IMAGES, 0, _tile(first))
+    named = "images.unfolded" if forward[0] is not network.parameters[0] else "images"
+    plain = MapTensor(named, first, IMAGES, 0, _tile(first))
     act = [plain]
     if layers[0].in_shape != shape:
         wide = layout(folds[0].fp, layers[0].in_shape, unit(0))
@@ -237,11 +238,14 @@ def memory_map(network, layers, config: EngineConfig, images: int, choices: Choi
     )
 
 
-def row_layout(p, index: int, config: EngineConfig) -> RowLayout:
-    """How weights and momentum of layer `index` lie in DRAM: the same for every minibatch."""
+def row_layout(p, described, config: EngineConfig) -> RowLayout:
+    """How weights and momentum of a layer lie in DRAM: the same for every minibatch. `p`: the layer as FP computes it,
+    `described`: as the network has it."""
     outputs, inputs, *kernel = p.weight_shape
-    layout = RowLayout(config.cols, outputs, inputs, tuple(kernel), p.bias, config.word_bytes, config.mem_bytes)
-    return replace(layout, pieces=in_pieces(config, layout, p.shift_bp is not None))
+    taps = tuple(described.weight_shape[2:]) if p is not described else (1, 1)
+    words = config.word_bytes, config.mem_bytes
+    layout = RowLayout(config.cols, outputs, inputs, tuple(kernel), p.bias, *words, taps=taps)
+    return replace(layout, pieces=in_pieces(config, layout, p.shift_bp is not None, p.groups))
 
 
 def _too_many_gates(layers, images: int, gate: list, spilled: list, gates: int, config: EngineConfig) -> CompileError:

@@ -63,13 +63,13 @@ def _column_groups(setting: Setting, maps: tuple) -> dict:
 def splits(setting: Setting, index: int) -> bool:
     """May groups of lanes share the channels of a layer's FP? Its rows of weights must then begin at a multiple of
     LANES."""
-    return setting.config.split and setting.network.parameters[index].weight_shape[1] % setting.config.lanes == 0
+    return setting.config.split and setting.forward[index].weight_shape[1] % setting.config.lanes == 0
 
 
 def _split(setting: Setting, index: int, image: int, rows: Rows) -> bool:
     """Do all pixels and images of a group lie in the first COLS lanes? Image 2 is in the lower half of the grid."""
     fold, grid = setting.folds(index).fp, setting.config.grid
-    lane_rows = min(setting.network.parameters[index].conv_shape[1], 1 << fold)
+    lane_rows = min(setting.forward[index].conv_shape[1], 1 << fold)
     images = min(setting.fold_images(fold), setting.images - image)
     fits = lane_rows <= setting.config.cols // grid and images <= 2
     return splits(setting, index) and rows.base % setting.config.lanes == 0 and fits
@@ -77,13 +77,13 @@ def _split(setting: Setting, index: int, image: int, rows: Rows) -> bool:
 
 def forward(setting: Setting, index: int, image: int, source: Place, dest: Place, rows: Rows, **more) -> list:
     """COMPUTE FP of the group that starts with `image`, one for each window of blocks. The first layer is computed as
-    the network has it: unfolding saves steps in WU only.
+    the network has it, unless that has a stride: unfolding saves steps in WU only.
 
     `more`: gate, the Place that gates are written to; targets, the Place of the loss's targets; area, the blocks to
     compute; maps (first, end), the output maps, to which `dest`, `rows` and gates then belong; part, the Part of the
     reduction, to which `source` and `rows` then belong, with the `strides` of its rows.
     """
-    p, fold, cols = setting.network.parameters[index], setting.folds(index).fp, setting.config.cols
+    p, fold, cols = setting.forward[index], setting.folds(index).fp, setting.config.cols
     gate, targets = more.get("gate"), more.get("targets")
     layout, (outputs, inputs, *kernel) = setting.memory.weight[index].layout, p.weight_shape
     area, maps = more.get("area") or whole_map(fold, p.conv_shape), more.get("maps", (0, outputs))
@@ -164,7 +164,7 @@ def backward(setting: Setting, index: int, image: int, source: Place, dest: Plac
         rounding=MODES[setting.network.mode("delta")],
         shift=p.shift_bp,
         rnd_tag=random_tag(setting.layers[index - 1].output_layer, "delta"),
-        n_c=outputs,
+        n_c=outputs // p.groups,
         wgt_stride_g=cols,
         wgt_stride_ky=kernel[1] * width,
         wgt_stride_kx=width,

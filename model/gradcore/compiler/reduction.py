@@ -7,6 +7,7 @@ from functools import cache
 
 from gradcore.compiler.body import Body
 from gradcore.compiler.folds import delta_shape
+from gradcore.compiler.map_groups import MapGroup
 from gradcore.compiler.operation import Part, Place
 from gradcore.compiler.parts import Need, cut, fit
 from gradcore.compiler.products import backward, forward
@@ -18,16 +19,16 @@ from gradcore.compiler.weights import BackwardWeights, ForwardWeights
 from gradcore.isa.fold import ceil_div, round_up, tap_windows
 
 
-def _column_groups(maps: int, cols: int) -> list:
-    return [(first, min(first + cols, maps)) for first in range(0, maps, cols)]
+def _column_groups(maps: tuple, cols: int) -> list:
+    return [(first, min(first + cols, maps[1])) for first in range(*maps, cols)]
 
 
-def forward_parts(body: Body, index: int, source, results: dict):
-    """FP of a layer block by block, each output group in parts."""
+def forward_parts(body: Body, index: int, group: MapGroup, source, results: dict):
+    """FP of a group of a layer block by block, each output group in parts."""
     setting, config = body.setting, body.setting.config
-    p, fold = setting.network.parameters[index], setting.folds(index).fp
-    outputs, inputs, *kernel = p.weight_shape
-    weights, block = ForwardWeights(body, index), 1 << fold
+    p, fold = setting.forward[index], setting.folds(index).fp
+    _, inputs, *kernel = p.weight_shape
+    weights, block = ForwardWeights(body, index, group), 1 << fold
 
     def reach(part: Part) -> list:
         taps = zip(p.in_shape[1:], p.pad, (part.rows, part.columns))
@@ -40,8 +41,8 @@ def forward_parts(body: Body, index: int, source, results: dict):
 
     whole = Part((0, kernel[0]), (0, kernel[1]), (0, inputs))
     source.axes = reach(whole)
-    halves = _halves(body, index, source, results)
-    body.note(index, "FP", "block by block in parts" + ", operands in both operand buffers" * bool(halves))
+    halves = _halves(body, index, group, source, results)
+    body.note(index, "FP", "block by block in parts" + ", operands in both operand buffers" * bool(halves), group)
     wholes = [replace(whole, channels=channels) for channels in halves] or [whole]
     parts = [part for one in wholes for part in cut(setting, index, one, needs)]
     parts = [replace(part, first=part is parts[0], last=part is parts[-1]) for part in parts]
@@ -54,25 +55,25 @@ def forward_parts(body: Body, index: int, source, results: dict):
         return source.place(pixels, image, part.channels)
 
     def emit(image: int, area: tuple, pixels: tuple, maps: tuple, places):
-        if not maps[0]:
+        if maps[0] == group.outputs[0]:
             for one, at in held.values():
                 one.ring.begin(at)
         for part in parts:
             read = place(pixels, image, part)
-            rows, strides = weights.part(part, maps)
+            rows, strides = weights.part(part, tuple(n - group.outputs[0] for n in maps))
             more = dict(area=area, maps=maps, part=part, strides=strides, **places(part.last))
             body.ops.extend(forward(setting, index, image, read, more.pop("dest"), rows, **more))
 
-    shape, groups = p.conv_shape, _column_groups(outputs, config.cols)
+    shape, groups = p.conv_shape, _column_groups(group.outputs, config.cols)
     _blocks(body, index, shape, fold, setting.group_images(index), (source, results), groups, emit, 1 + bool(p.pool))
 
 
-def _halves(body: Body, index: int, source: Source, results: dict) -> list:
+def _halves(body: Body, index: int, group: MapGroup, source: Source, results: dict) -> list:
     """The halves (first, end) of the channels of FP, one for each operand buffer, if the layer is to keep a block's
     operands so and they fit, with two places for results behind the first half; `results` then go there. Else none."""
     setting, depth, cols = body.setting, body.setting.config.act_depth, body.setting.config.cols
-    p, fold, dest = setting.network.parameters[index], setting.folds(index).fp, results["dest"]
-    images, (outputs, inputs, *_) = setting.group_images(index), p.weight_shape
+    p, fold, dest = setting.forward[index], setting.folds(index).fp, results["dest"]
+    images, inputs = setting.group_images(index), p.weight_shape[1]
     middle = round_up(ceil_div(inputs, 2), cols)
     alone = all(one.images == images for one in (source, *results.values()))
     if index not in setting.choices.held or p.pool or not alone or middle >= inputs:
@@ -80,7 +81,7 @@ def _halves(body: Body, index: int, source: Source, results: dict) -> list:
     halves = [(0, middle), (middle, inputs)]
     sizes = [_vectors(setting, index, source, channels) for channels in halves]
     plan = Strips(p.conv_shape[1:], 1 << fold, 1, 1)
-    shares = [share for maps in _column_groups(outputs, cols) for share in dest.shares(maps)]
+    shares = [share for maps in _column_groups(group.outputs, cols) for share in dest.shares(maps)]
     if max(sizes[0] + 2 * max(largest_need(plan, share, False) for share in shares), sizes[1]) > depth:
         return []
     results["dest"] = replace(dest, buffer=0, region=Region(sizes[0], depth))
@@ -102,16 +103,16 @@ def _held(setting: Setting, index: int, source: Source, axes: list, halves: list
 
 def _vectors(setting: Setting, index: int, source: Source, channels: tuple) -> int:
     """What a block of FP needs of some channels (first, end)."""
-    shape, block = setting.network.parameters[index].conv_shape[1:], 1 << setting.folds(index).fp
+    shape, block = setting.forward[index].conv_shape[1:], 1 << setting.folds(index).fp
     return sum(need.size for need in source.needs(shape, block, channels))
 
 
-def backward_parts(body: Body, index: int, delta, results: dict):
-    """BP of a layer block by block, each group of input maps in parts."""
+def backward_parts(body: Body, index: int, group: MapGroup, delta, results: dict):
+    """BP of a group of a layer block by block, each COLS input maps in parts."""
     setting, config = body.setting, body.setting.config
     p, fold = setting.layers[index], setting.folds(index).bp
-    outputs, inputs, *kernel = p.weight_shape
-    weights, block = BackwardWeights(body, index), 1 << fold
+    (outputs, _), kernel = group.sizes, p.weight_shape[2:]
+    weights, block = BackwardWeights(body, index, group), 1 << fold
     runs = [tap_windows(block, *sizes) for sizes in zip(p.in_shape[1:], delta_shape(p)[1:], kernel, p.pad)]
 
     def reach(part: Part) -> list:
@@ -133,14 +134,15 @@ def backward_parts(body: Body, index: int, delta, results: dict):
             next((tap, taps) for at, n, tap, taps in axis if at <= first < at + n)
             for axis, (first, _) in zip(runs, area)
         )
-        for part in parts(*windows, maps):
+        own = tuple(n - group.inputs[0] for n in maps)
+        for part in parts(*windows, own):
             delta.axes = reach(part)
             read = delta.place(pixels, image, part.channels)
-            rows, strides = weights.part(part, maps)
+            rows, strides = weights.part(part, own)
             more = dict(area=area, maps=maps, part=part, strides=strides, **places(part.last))
             body.ops.extend(backward(setting, index, image, read, more.pop("dest"), rows, **more))
 
-    shape, groups = p.in_shape, _column_groups(inputs, config.cols)
+    shape, groups = p.in_shape, _column_groups(group.inputs, config.cols)
     _blocks(body, index, shape, fold, setting.fold_images(fold), (delta, results), groups, emit, 1)
 
 

@@ -11,15 +11,17 @@ from gradcore.compiler.limits import CompileError
 from gradcore.compiler.memory_map import memory_map
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.tiles import output_tiles
-from gradcore.compiler.unfold import unfolded
+from gradcore.compiler.unfold import forward_layers, unfolded
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import FP, Opcode
 
 
 def search(network, config: EngineConfig, images: int, keep: bool) -> CompiledNetwork:
     """The fastest programs found for minibatches of `images`. Raises CompileError where none fits."""
-    task, start = (network, config, images, keep, {}), Choices()
-    first = network.parameters[0]
+    grouped = {index for index, p in enumerate(network.parameters) if p.groups > 1}
+    start = Choices(strips=frozenset(_together(network.parameters, grouped)))
+    task = (network, config, images, keep, {})
+    first = forward_layers(network)[0]
     if unfolded(first, config.cols) is first:
         return _fastest(task, start)
     try:
@@ -141,13 +143,13 @@ class _Refused(Exception):
 
 def _compile(task: tuple, choices: Choices, most: int = INDEX_LIMIT) -> CompiledNetwork:
     network, config, images, keep, _ = task
-    layers = network.parameters
+    forward = layers = forward_layers(network)
     if choices.unfolded:
         layers = (unfolded(layers[0], config.cols), *layers[1:])
     memory = None
     try:
-        memory = memory_map(network, layers, config, images, choices)
-        setting = Setting(network, layers, config, images, memory, choices, keep)
+        memory = memory_map(network, forward, layers, config, images, choices)
+        setting = Setting(network, forward, layers, config, images, memory, choices, keep)
         return CompiledNetwork(setting, compile_program("train", setting, most), compile_program("infer", setting))
     except CompileError as error:
         raise _Refused(error, memory, layers) from None
@@ -173,7 +175,12 @@ def _coarser(refused: _Refused, choices: Choices) -> Choices | None:
 
 def _in_strips(refused: _Refused, choices: Choices) -> Choices | None:
     """The layers concerned in strips, with those whose gates BP reads there."""
-    more, layers = set(refused.error.strips), refused.layers
+    more = _together(refused.layers, set(refused.error.strips))
+    return choices.but(strips=choices.strips | more) if not more <= choices.strips else None
+
+
+def _together(layers: tuple, more: set) -> set:
+    """Layers, with those whose gates BP reads there."""
 
     def errors(index: int) -> bool:
         return layers[index].shift_bp is not None
@@ -186,7 +193,7 @@ def _in_strips(refused: _Refused, choices: Choices) -> Choices | None:
         while index and layers[index - 1].relu and not layers[index - 1].pool and errors(index):
             index -= 1
             more.add(index)
-    return choices.but(strips=choices.strips | more) if not more <= choices.strips else None
+    return more
 
 
 def _in_shares(refused: _Refused, choices: Choices) -> Choices | None:

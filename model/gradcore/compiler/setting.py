@@ -11,10 +11,11 @@ from gradcore.isa.config import EngineConfig
 
 @dataclass(frozen=True)
 class Setting:
-    """A network on an engine for minibatches of `images`; `layers` are its layers as WU computes them. `keep`: tensors
-    that nobody loads are stored too."""
+    """A network on an engine for minibatches of `images`; `forward` and `layers` are its layers as FP and as WU compute
+    them. `keep`: tensors that nobody loads are stored too."""
 
     network: object
+    forward: tuple
     layers: tuple
     config: EngineConfig
     images: int

@@ -27,7 +27,8 @@ def plain_axes(tensor: MapTensor, **change) -> list:
 class Source:
     """A tensor that comes in strips through a ring in an operand buffer; up-sampled and scaled by `gate` if it is a
     pooled delta. `axes`: what a computed pixel needs of it. `single`: of the image groups that up-sampling makes of one
-    only that which is needed is kept, so each is loaded by itself. batch: image groups in DRAM that one LOAD brings."""
+    only that which is needed is kept, so each is loaded by itself. batch: image groups in DRAM that one LOAD brings.
+    before: maps of the tensor before those of the group of a convolution that reads it."""
 
     body: Body
     index: int
@@ -39,6 +40,7 @@ class Source:
     gates: Region | None = None
     single: bool = False
     batch: int = 1
+    before: int = 0
 
     @property
     def images(self) -> int:
@@ -67,8 +69,8 @@ class Source:
 
     def channels(self, maps: tuple) -> tuple:
         """Stored channels of maps (first, end): what fills up the unit belongs to the last."""
-        layout = self.tensor.layout
-        return maps[0], maps[1] if maps[1] < layout.channels or layout.scattered else layout.pitch
+        layout, first, end = self.tensor.layout, maps[0] + self.before, maps[1] + self.before
+        return first, end if end < layout.channels or layout.scattered else layout.pitch
 
     def shares(self, maps: tuple) -> list:
         """What a strip takes."""
@@ -121,7 +123,10 @@ class Source:
 
     def widen(self, plan, maps: tuple, images: int):
         """Lets one LOAD bring up to `images` images, as long as the strips plan() stay as they are and two fit."""
-        strips = plan()
+        strips, layout, (first, end) = plan(), self.tensor.layout, self.channels(maps)
+        spans = {self.shares(maps)[0].spans(strips.pixels(area))[1] for area in strips.areas()}
+        if layout.groups > 1 and end - first < layout.pitch and spans != {(0, layout.columns)}:
+            return  # a transfer has two loops around its runs
         while not self.single and 2 * self.images <= images:
             self.batch *= 2
             try:

@@ -5,6 +5,7 @@ from functools import partial
 
 from gradcore.compiler.body import Body
 from gradcore.compiler.limits import CompileError, blaming
+from gradcore.compiler.map_groups import MapGroup, map_groups
 from gradcore.compiler.products import backward
 from gradcore.compiler.reduction import backward_parts
 from gradcore.compiler.rings import Region
@@ -19,15 +20,17 @@ from gradcore.isa.instruction import GATE_BUFFER
 def backward_strips(body: Body, index: int):
     """Emits BP, WU and UPDATE of layer `index`. BP comes first, or between the tiles of WU: with all weights on chip,
     because UPDATE changes them in DRAM."""
-    errors = _errors(body, index) if body.setting.has_errors(index) else []
-    between = bool(errors and body.weight_rows[index]) and index in body.setting.choices.between
+    setting, errors = body.setting, []
+    if setting.has_errors(index):
+        errors = [step for group in map_groups(setting.layers[index]) for step in _errors(body, index, group)]
+    between = bool(errors and body.weight_rows[index]) and index in setting.choices.between
     if between:
         body.need_weights(index)
     else:
         for step in errors:
             step(False)
         errors = []
-    steps, done = gradient_strips(body, index, between) if body.setting.layers[index].trainable else [], 0
+    steps, done = gradient_strips(body, index, between) if setting.layers[index].trainable else [], 0
     for k, step in enumerate(steps, 1):
         step(between)
         until = min(ceil_div(k * len(errors), max(len(steps) - 1, 1)), len(errors))
@@ -36,11 +39,12 @@ def backward_strips(body: Body, index: int):
         done = until
 
 
-def _operands(body: Body, index: int, halves: bool) -> tuple:
-    """What BP of a layer reads and gives. `halves`: gates of both are in the gate buffer at once."""
+def _operands(body: Body, index: int, group: MapGroup, halves: bool) -> tuple:
+    """What BP of a group of a layer reads and gives. `halves`: gates of both are in the gate buffer at once."""
     setting, memory = body.setting, body.setting.memory
     p, error, gate = setting.layers[index], memory.delta[index - 1], memory.spilled[index - 1]
     delta = local_gradient(body, index, [pad - k + 1 for pad, k in zip(p.pad, p.weight_shape[2:])], p.pad)
+    delta.before = group.outputs[0]
     sized = [Axis(size, 1 << error.layout.fold) for size in p.in_shape[1:]]
     stages, region = (2 * index - 1,), Region(0, setting.config.act_depth)
     results = {"dest": Result(body, index, error, 0, region, sized, stages)}
@@ -53,28 +57,29 @@ def _operands(body: Body, index: int, halves: bool) -> tuple:
     return delta, results
 
 
-def _errors(body: Body, index: int) -> list:
-    """BP from the layer's local gradient to that of the layer before: functions that emit it step by step, step(fresh);
-    `fresh`: others have used the operand buffers."""
+def _errors(body: Body, index: int, group: MapGroup) -> list:
+    """BP of a group from the layer's local gradient to that of the layer before: functions that emit it step by step,
+    step(fresh); `fresh`: others have used the operand buffers."""
     setting = body.setting
-    p, fold, outputs = setting.layers[index], setting.folds(index).bp, setting.layers[index].weight_shape[0]
-    delta, results = _operands(body, index, True)
-    weights = BackwardWeights(body, index)
+    p, fold, outputs = setting.layers[index], setting.folds(index).bp, group.sizes[0]
+    delta, results = _operands(body, index, group, True)
+    weights = BackwardWeights(body, index, group)
 
     def strips(maps: tuple):
-        shares = [*delta.shares((0, outputs)), *(share for one in results.values() for share in one.shares(maps))]
+        given = (share for one in results.values() for share in one.shares(group.taken(maps)))
+        shares = [*delta.shares((0, outputs)), *given]
         return choose_strips(setting, index, p.in_shape[1:], 1 << fold, 1, shares)
 
     try:
         tiles = weights.tiles()
         plan = delta.fitting(lambda: strips(tiles[0]))
     except CompileError as error:
-        body.note(index, "BP", "block by block in parts")
-        delta, results = _operands(body, index, False)
+        body.note(index, "BP", "block by block in parts", group)
+        delta, results = _operands(body, index, group, False)
         with blaming(error):
-            backward_parts(body, index, delta, results)
+            backward_parts(body, index, group, delta, results)
         return []
-    body.note(index, "BP", f"{plan}, {len(tiles)} tiles of input maps")
+    body.note(index, "BP", f"{plan}, {len(tiles)} tiles of input maps", group)
     images = setting.fold_images(fold)
     largest = max(images, *(one.images for one in (delta, *results.values())))
 
@@ -85,11 +90,11 @@ def _errors(body: Body, index: int) -> list:
             pixels = plan.pixels(area)
             for image in range(start, min(start + largest, setting.images), images):
                 read = delta.place(pixels, image, (0, outputs))
-                rows = weights.need(maps)
-                places = {name: one.place(pixels, image, maps) for name, one in results.items()}
+                rows, own = weights.need(maps), group.taken(maps)
+                places = {name: one.place(pixels, image, own) for name, one in results.items()}
                 dest = places.pop("dest")
-                body.ops += backward(setting, index, image, read, dest, rows, area=area, maps=maps, **places)
+                body.ops += backward(setting, index, image, read, dest, rows, area=area, maps=own, **places)
                 for one in results.values():
-                    one.finish(pixels, image, maps, image + images)
+                    one.finish(pixels, image, own, image + images)
 
     return [partial(step, maps, start) for maps in tiles for start in range(0, setting.images, largest)]

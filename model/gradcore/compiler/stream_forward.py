@@ -3,6 +3,7 @@
 
 from gradcore.compiler.body import Body
 from gradcore.compiler.limits import CompileError, blaming
+from gradcore.compiler.map_groups import MapGroup, map_groups
 from gradcore.compiler.products import forward
 from gradcore.compiler.reduction import forward_parts
 from gradcore.compiler.rings import Region, Ring
@@ -14,16 +15,21 @@ from gradcore.isa.instruction import GATE_BUFFER
 
 def forward_strips(body: Body, index: int):
     """Emits the forward pass of layer `index`: from its input to its output, both in DRAM."""
+    for group in map_groups(body.setting.forward[index]):
+        _forward_group(body, index, group)
+
+
+def _forward_group(body: Body, index: int, group: MapGroup):
     setting, memory, config = body.setting, body.setting.memory, body.setting.config
-    p, fold = setting.network.parameters[index], setting.folds(index).fp
+    p, fold = setting.forward[index], setting.folds(index).fp
     loss = body.train and index == setting.last
     given, taken = setting.output(index, body.train), setting.input(index)
-    whole, block = (0, p.weight_shape[0]), 1 << fold
+    whole, every, block = (0, group.sizes[0]), (0, group.sizes[1]), 1 << fold
     reach = [
         Axis(size, block, -pad, kernel - 1 - pad)
         for size, pad, kernel in zip(p.in_shape[1:], p.pad, p.weight_shape[2:])
     ]
-    source = Source(body, index, taken, Ring(0, config.act_depth), reach, (2 * index,))
+    source = Source(body, index, taken, Ring(0, config.act_depth), reach, (2 * index,), before=group.inputs[0])
     layout = given.layout
     axes = [Axis(size, 1 << layout.fold, half=bool(p.pool)) for size in (layout.height, layout.width)]
     results = {"dest": Result(body, index, given, 1, Region(0, config.act_depth), axes, (2 * index + 2,))}
@@ -40,21 +46,21 @@ def forward_strips(body: Body, index: int):
 
     def strips(maps: tuple):
         shares = [
-            *source.shares((0, p.in_shape[0])),
-            *(share for one in results.values() for share in one.shares(maps)),
+            *source.shares(every),
+            *(share for one in results.values() for share in one.shares(group.given(maps))),
         ]
         return choose_strips(setting, index, p.conv_shape[1:], block, 1 + bool(p.pool), shares)
 
-    weights = ForwardWeights(body, index)
+    weights = ForwardWeights(body, index, group)
     try:
         tiles, by_weights = weights.tiles(lambda tiles: strips(whole if len(tiles) > 1 else tiles[0]), taken)
         plan = strips(tiles[0] if by_weights else whole)
     except CompileError as error:
         with blaming(error):
-            forward_parts(body, index, source, results)
+            forward_parts(body, index, group, source, results)
         return
     order = "each through all images" if by_weights else "all for each strip"
-    body.note(index, "FP", f"{plan}, {len(tiles)} tiles of output maps, {order}")
+    body.note(index, "FP", f"{plan}, {len(tiles)} tiles of output maps, {order}", group)
     images = setting.group_images(index)
     largest = max(images, *(one.images for one in (source, *results.values())))
     for outer in [[tile] for tile in tiles] if by_weights else [tiles]:
@@ -62,11 +68,11 @@ def forward_strips(body: Body, index: int):
             for area in plan.areas():
                 pixels = plan.pixels(area)
                 for image in range(start, min(start + largest, setting.images), images):
-                    read = source.place(pixels, image, (0, p.in_shape[0]))
+                    read = source.place(pixels, image, every)
                     for maps in outer:
-                        rows = weights.need(maps)
-                        places = {name: one.place(pixels, image, maps) for name, one in results.items()}
+                        rows, own = weights.need(maps), group.given(maps)
+                        places = {name: one.place(pixels, image, own) for name, one in results.items()}
                         dest = places.pop("dest")
-                        body.ops += forward(setting, index, image, read, dest, rows, area=area, maps=maps, **places)
+                        body.ops += forward(setting, index, image, read, dest, rows, area=area, maps=own, **places)
                         for one in results.values():
-                            one.finish(pixels, image, maps, image + images)
+                            one.finish(pixels, image, own, image + images)

@@ -2,10 +2,12 @@
 """WU and UPDATE of a layer in strips, tile by tile: a tile has the gradients that are on chip together. Where its
 operands do not fit, they are taken in parts."""
 
+from dataclasses import replace
 from functools import partial
 
 from gradcore.compiler.body import Body
 from gradcore.compiler.folds import delta_shape
+from gradcore.compiler.map_groups import map_groups
 from gradcore.compiler.operation import Part, Rows, row_part
 from gradcore.compiler.parts import Need, cut, fit
 from gradcore.compiler.products import gradients
@@ -47,6 +49,8 @@ class _Gradients:
         """(tiles of output maps, parts of their weights) whose gradients fit twice, or once; of all weights if
         possible, and such that the operands of a block fit. `alone`: once is enough."""
         layout, config = self.setting.memory.weight[self.index].layout, self.setting.config
+        every = map_groups(self.p)
+        layout = replace(layout, outputs=every[0].sizes[0])
         whole = row_part(self.p, (0, self.p.weight_shape[2]))
         found = [
             output_tiles(config, layout, config.grad_depth, share)
@@ -56,7 +60,8 @@ class _Gradients:
         halves = self.index in self.setting.choices.halves
         if found and not halves:
             fitting = (tiles for tiles in found if self._fits(whole, tiles[0]))
-            return next(fitting, found[0]), [whole]
+            tiles = next(fitting, found[0])
+            return [group.given(maps) for group in every for maps in tiles], [whole]
 
         def rows(part: Part) -> list:
             name = "gradient rows of a tap of one column group"
@@ -83,7 +88,8 @@ class _Gradients:
 
     def _tile(self, maps: tuple, held: Part, grads: Rows):
         """COMPUTE of one tile of output maps for the part `held` of the weights, whose gradients are at `grads`."""
-        cols = self.setting.config.cols
+        cols, per_group = self.setting.config.cols, self.p.weight_shape[0] // self.p.groups
+        self.act.before = maps[0] // per_group * self.p.weight_shape[1]
         parts = [held] if self._fits(held, maps) else cut(self.setting, self.index, held, self._act)
         for own in [maps] if self._fits(None, maps) else self._groups(maps):
             fit(self.setting, self.index, self.delta.needs(self.shape, self.block, own))
@@ -111,7 +117,7 @@ class _Gradients:
     def _plan(self, maps: tuple, part: Part) -> Strips:
         """The strips of a walk; the activations are set up for them."""
         self.act.axes = self._reach(part)
-        key = self.delta.channels(maps)[1] - maps[0], part
+        key = self.delta.channels(maps)[1] - maps[0], self.act.before, part
 
         def strips() -> Strips:
             shares = [*self.delta.shares(maps), *self.act.shares(part.channels)]

@@ -30,11 +30,15 @@ def input_tiles(config: EngineConfig, layout: RowLayout, depth: int, share: int 
     return _cut(layout.inputs, ceil_div(layout.inputs, cols), depth // share // (each * cols), step, cols)
 
 
-def in_pieces(config: EngineConfig, layout: RowLayout, errors: bool) -> bool:
+def in_pieces(config: EngineConfig, layout: RowLayout, errors: bool, groups: int = 1) -> bool:
     """Must the rows of a layer lie in pieces that begin at a beat each? That is where a tile of rows that follow each
-    other does not fit, or its gradients fit only once because of the rows of bias; `errors`: the layer has a BP."""
+    other does not fit, or its gradients fit only once because of the rows of bias, or where not all `groups` of a
+    convolution would begin at one; `errors`: the layer has a BP."""
     if _beats(layout, 1) == 1:
         return False  # every row begins at a beat
+    each = layout.groups // groups
+    if groups > 1 and any(_beats(layout, rows) > 1 for rows in (each * layout.inner, each * layout.bias)):
+        return True
     if _bias_in_the_way(config, layout):
         return True
     weights = output_tiles(config, layout, config.wgt_depth)

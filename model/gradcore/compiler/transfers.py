@@ -147,7 +147,7 @@ def store(setting: Setting, layer: str, tensor: MapTensor, group: int, place: Pl
 def load_rows(setting: Setting, index: int, what: str, offset: int, outer: int, inner: int, base: int, runs=None) -> Op:
     """LOADW of outer x inner rows, from `offset` bytes behind a layer's first weight: contiguous, or in `runs` =
     (number, bytes from one to the next)."""
-    p, tensor = setting.network.parameters[index], setting.memory.weight[index]
+    p, tensor = setting.forward[index], setting.memory.weight[index]
     fields, dram = contiguous(setting, FIXED, tensor.addr + offset, outer * inner, setting.config.row_bytes)
     if runs:
         fields |= dict(n1=runs[0], stride1=runs[1], run_beats=fields["run_beats"] // runs[0])
@@ -159,7 +159,7 @@ def load_rows(setting: Setting, index: int, what: str, offset: int, outer: int, 
 
 def load_weights(setting: Setting, index: int, rows: Rows) -> list:
     """LOADW of weights and of the bias."""
-    p, layout = setting.network.parameters[index], setting.memory.weight[index].layout
+    p, layout = setting.forward[index], setting.memory.weight[index].layout
     inputs = p.weight_shape[1]
     ops = [load_rows(setting, index, "weights", 0, layout.rows // inputs, inputs, rows.base)]
     return ops + load_bias(setting, index, (0, layout.groups), rows.bias_base) * p.bias
@@ -194,7 +194,7 @@ def update(setting: Setting, index: int, grads: Rows, held: Rows | None, part: P
     """UPDATE of the weights of some rows of the kernel, with the first one of the bias; `held`: their rows in the
     weight buffer, from where they are read."""
     p, layout = setting.layers[index], setting.memory.weight[index].layout
-    inputs = setting.network.parameters[index].weight_shape[1]
+    inputs = setting.forward[index].weight_shape[1]
     first = part_row(p, part)
     source = held and dict(wgt_base=held.base + first, wgt_inner=inputs)
     ops = update_part(setting, index, (0, layout.groups), part, grads.base + first, source)

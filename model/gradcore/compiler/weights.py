@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of weights of a layer that is computed from DRAM to DRAM: a tile of them at once, or part by part."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gradcore.compiler.body import Body
 from gradcore.compiler.limits import CompileError
+from gradcore.compiler.map_groups import MapGroup
 from gradcore.compiler.operation import Part, Rows
 from gradcore.compiler.products import splits
 from gradcore.compiler.rings import Region
@@ -16,10 +17,12 @@ from gradcore.isa.fold import RowLayout, ceil_div
 
 @dataclass
 class _Weights:
-    """What both passes share. held: the maps whose rows are there, and where."""
+    """What both passes share. Maps are those of one group of a convolution. held: the maps whose rows are there, and
+    where."""
 
     body: Body
     index: int
+    group: MapGroup
     held: tuple | None = None
 
     @property
@@ -33,7 +36,17 @@ class _Weights:
 
     @property
     def layout(self) -> RowLayout:
-        return self.body.setting.memory.weight[self.index].layout
+        return replace(self.body.setting.memory.weight[self.index].layout, outputs=self.group.sizes[0])
+
+    @property
+    def before(self) -> int:
+        """Output groups of COLS before those of the group."""
+        return self.group.number * self.layout.groups
+
+    def _own(self) -> Rows:
+        """The rows that the layer has for itself."""
+        rows, before = self.body.need_weights(self.index), self.before
+        return Rows(rows.base + before * self.layout.inner, rows.bias_base + before * self.layout.bias, rows.end)
 
     def _cut(self, cut, share: int = 1) -> list:
         """Tiles of which `share` fit; rows that do not follow each other come part by part."""
@@ -41,7 +54,7 @@ class _Weights:
 
     def _load(self, row: int, outer: int, inner: int, base: int, runs=None):
         """LOADW of outer x inner rows from a row as it lies in DRAM."""
-        offset = row * self.layout.row_bytes
+        offset = (self.before * self.layout.outer + row) * self.layout.row_bytes
         self.body.ops.append(load_rows(self.body.setting, self.index, "weights", offset, outer, inner, base, runs))
 
 
@@ -72,7 +85,7 @@ class ForwardWeights(_Weights):
     def need(self, maps: tuple) -> Rows:
         """LOADW of the tile of some output maps unless it is there."""
         if self.own:
-            return self.body.need_weights(self.index)
+            return self._own()
         if self.held and self.held[0] == maps:
             return self.held[1]
         setting, layout, cols = self.body.setting, self.layout, self.body.setting.config.cols
@@ -81,7 +94,7 @@ class ForwardWeights(_Weights):
         base = self.region.take(count + groups * layout.bias, align)
         self._load(first * layout.inner, count // layout.inputs, layout.inputs, base)
         if layout.bias:
-            self.body.ops += load_bias(setting, self.index, (first, groups), base + count)
+            self.body.ops += load_bias(setting, self.index, (self.before + first, groups), base + count)
         self.held = maps, Rows(base, base + count, base + count + groups * layout.bias)
         return self.held[1]
 
@@ -106,7 +119,7 @@ class ForwardWeights(_Weights):
                 self._load(group * layout.outer + row, 1, number, at)
                 at += number
         if bias:
-            self.body.ops += load_bias(self.body.setting, self.index, (group, 1), at)
+            self.body.ops += load_bias(self.body.setting, self.index, (self.before + group, 1), at)
         return Rows(base, at, at + bias), _strides(part.columns[1] * tap, tap, cols)
 
 
@@ -131,7 +144,7 @@ class BackwardWeights(_Weights):
     def need(self, maps: tuple) -> Rows:
         """LOADW of the tile of some input maps, of all output groups and taps, unless it is there."""
         if self.own:
-            return self.body.need_weights(self.index)
+            return self._own()
         if self.held and self.held[0] == maps:
             return self.held[1]
         layout, width = self.layout, maps[1] - maps[0]

@@ -202,7 +202,8 @@ class GateLayout(MapLayout):
 @dataclass(frozen=True)
 class RowLayout:
     """Weights (or momentum) and bias of a layer in DRAM: output group of COLS, ky, kx, input map, output map in the
-    group; bias at a beat. `pieces`: each COLS input maps of a tap begin at a beat, so does each row of bias."""
+    group; bias at a beat. `pieces`: each COLS input maps of a tap begin at a beat, so does each row of bias. `taps`:
+    the input maps are the taps of such a kernel, of each input map that the network has."""
 
     cols: int
     outputs: int
@@ -212,10 +213,17 @@ class RowLayout:
     word_bytes: int = 2
     beat: int = 64
     pieces: bool = False
+    taps: tuple[int, int] = (1, 1)
 
     @property
     def groups(self) -> int:
         return ceil_div(self.outputs, self.cols)
+
+    @property
+    def weight_shape(self) -> tuple[int, int, int]:
+        """(C, KY, KX) as the network has them."""
+        (rows, columns), (down, right) = self.kernel, self.taps
+        return self.inputs // (down * right), rows * down, columns * right
 
     @property
     def inner(self) -> int:
@@ -272,15 +280,16 @@ class RowLayout:
 
     def row_order(self, weights: ArrayLike) -> np.ndarray:
         """Integers (O, C, KY, KX) as rows (rows, COLS); what is not a weight is zero."""
-        full = np.zeros((self.groups * self.cols, self.inputs, *self.kernel), np.int64)
+        full = np.zeros((self.groups * self.cols, *self.weight_shape), np.int64)
         full[: self.outputs] = weights
-        shaped = full.reshape(self.groups, self.cols, self.inputs, *self.kernel)
+        shaped = full.reshape(self.groups, self.cols, *self.weight_shape)
         return shaped.transpose(0, 3, 4, 2, 1).reshape(self.rows, self.cols)
 
     def from_rows(self, rows: ArrayLike) -> np.ndarray:
         """The reverse of `row_order`."""
-        shaped = np.asarray(rows).reshape(self.groups, *self.kernel, self.inputs, self.cols).transpose(0, 4, 3, 1, 2)
-        return shaped.reshape(self.groups * self.cols, self.inputs, *self.kernel)[: self.outputs].copy()
+        inputs, *kernel = self.weight_shape
+        shaped = np.asarray(rows).reshape(self.groups, *kernel, inputs, self.cols).transpose(0, 4, 3, 1, 2)
+        return shaped.reshape(self.groups * self.cols, inputs, *kernel)[: self.outputs].copy()
 
     def _places(self) -> np.ndarray:
         """Where each row lies in DRAM, as (rows,)."""

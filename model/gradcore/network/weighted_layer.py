@@ -43,6 +43,8 @@ class LayerParameters:
     out_shape: Shape
     weight_shape: tuple[int, int, int, int]
     pad: tuple[int, int]
+    stride: tuple[int, int]
+    groups: int
     bias: bool
     relu: bool
     pool: int | None
@@ -108,6 +110,8 @@ def _parameters(
         out_shape=output.shape,
         weight_shape=w.shape,
         pad=operator.pad,
+        stride=operator.stride,
+        groups=operator.groups,
         bias=w.bias,
         relu=any(isinstance(n.operator, Relu) for n in run),
         pool=2 if any(isinstance(n.operator, MaxPooling) for n in run) else None,

@@ -12,11 +12,11 @@ import numpy as np
 from gradcore.files.atomic import write_json
 from gradcore.isa.config import PRESETS
 from gradcore.network.description import Network
+from gradcore.network.weighted_layer import LayerParameters
 from gradcore.ops.convolution import Conv, Dense
 from gradcore.sim.sources import ROOT
 
 FIGURES, PRESET = ROOT / "doc" / "large_layers.json", "64x16"
-INDEX = 1  # of the layer in its network
 KEPT = ("cycles", "expected_deviation_percent", "differing_words", "words_compared", "minibatch")
 
 
@@ -53,6 +53,12 @@ def dense(maps: int, side: int, outputs: int, images: int) -> Network:
     return Network(f"fc{maps * side * side}-{outputs}", (16, size, size), layers, minibatch=images)
 
 
+def strided_convolution(maps: int, images: int) -> Network:
+    """The first convolution of AlexNet: 11x11, stride 4, 3 to `maps`, of 227x227 pixels; then 2x2 pooling down to 6."""
+    rest = (Conv(16, (2, 2), pool=2), Conv(16, (4, 4), pool=2), Conv(16, (1, 1), pool=2), Dense(10))
+    return Network(f"conv3-{maps}x227", (3, 227, 227), (Conv(maps, (11, 11), stride=(4, 4)), *rest), minibatch=images)
+
+
 LAYERS: dict[str, Callable[[], Network]] = {
     "fc-4096-1000": lambda: dense(4096, 1, 1000, 64),
     "fc-9216-4096": lambda: dense(256, 6, 4096, 64),
@@ -63,22 +69,31 @@ LAYERS: dict[str, Callable[[], Network]] = {
     "conv-512-14": lambda: convolution(512, 14, 16),
     "conv-256-27": lambda: odd_convolution(256, 5, 27, 96, 64),
     "conv-384-13": lambda: odd_convolution(384, 3, 13, 256, 64),
+    "conv-96-227-s4": lambda: strided_convolution(96, 1),
 }
 
 
+def measured(network: Network) -> LayerParameters:
+    """The layer that a network is there for: the second, or the first where that has a stride."""
+    first, second, *_ = network.parameters
+    return second if first.stride == (1, 1) else first
+
+
 def least(network: Network) -> tuple[int, dict[str, int]]:
-    """(multiply-accumulates of a pass, least cycles of each pass) of the layer for a minibatch: multiply-accumulates
-    by the array's size, or the beats of its weights if those are more, in WU of weights and momentum both ways."""
-    config, p = PRESETS[PRESET], network.parameters[INDEX]
+    """(multiply-accumulates of a pass, least cycles of each pass it has) of the layer for a minibatch:
+    multiply-accumulates by the array's size, or the beats of its weights if those are more, in WU of weights and
+    momentum both ways."""
+    config, p = PRESETS[PRESET], measured(network)
     macs = int(np.prod(p.weight_shape)) * p.conv_shape[1] * p.conv_shape[2] * network.minibatch
     steps = -(-macs // (config.lanes * config.cols))
     beats = int(np.prod(p.weight_shape)) * config.word_bytes // config.mem_bytes
-    return macs, {"FP": max(steps, beats), "BP": max(steps, beats), "WU": max(steps, 4 * beats)}
+    once = dict.fromkeys(("FP",) if p.shift_bp is None else ("FP", "BP"), max(steps, beats))
+    return macs, once | {"WU": max(steps, 4 * beats)}
 
 
 def kept(network: Network, found: dict[str, Any]) -> dict[str, Any]:
     """Of a report of `gradcore.report.bench.measure` what the table shows."""
-    name = network.parameters[INDEX].name
+    name = measured(network).name
     rows = [row for row in found["per_phase"] if row["layer"] == name and not row.get("beside")]
     return {key: found[key] for key in KEPT} | {"passes": {row["pass"]: row for row in rows}}
 
@@ -99,8 +114,9 @@ def page_lines(known: dict[str, Any]) -> list[str]:
         "",
         f"Single layers of large networks on the preset {PRESET}, each in a network of a 1x1 convolution before it and "
         "what makes one pixel of classes",
-        "behind it, so that it has all three passes; 64 bytes per cycle, latency 60. `least` is the larger of its "
-        "multiply-accumulates by the array's size",
+        "behind it, so that it has all three passes; one with a stride is the first layer and has no BP. 64 bytes per "
+        "cycle, latency 60. `least` is",
+        "the larger of its multiply-accumulates by the array's size "
         "and the beats of its weights (WU: of weights and momentum, read and written); useful: part of the busy lane "
         "steps that are",
         "multiply-accumulates of the layer; above 100 % a pass leaves out taps that reach padding only. Estimate and "

@@ -179,7 +179,7 @@ def test_large_layers_have_all_passes_and_no_differing_words():
     assert known and all(row["differing_words"] == 0 and row["words_compared"] for row in known.values())
     for name, row in known.items():
         macs, least = large_layers.least(large_layers.LAYERS[name]())
-        assert set(row["passes"]) == set(least) == {"FP", "BP", "WU"}
+        assert set(row["passes"]) == set(least) == ({"FP", "WU"} if name.endswith("-s4") else {"FP", "BP", "WU"})
         assert all(one["busy"] >= 0.99 * macs / 1024 for one in row["passes"].values())
         assert abs(row["expected_deviation_percent"]) < 3
 
