@@ -34,11 +34,11 @@ class _Weights:
         """Has the layer rows of the weight buffer for itself?"""
         return bool(self.body.weight_rows[self.index])
 
-    @property
+    @cached_property
     def layout(self) -> RowLayout:
         return replace(self.body.setting.memory.weight[self.index].layout, outputs=self.group.sizes[0])
 
-    @property
+    @cached_property
     def before(self) -> int:
         """Output groups of COLS before those of the group."""
         return self.group.number * self.layout.groups
