@@ -8,11 +8,13 @@ import numpy as np
 
 from gradcore.numerics.fixed_point import requantize
 from gradcore.numerics.random_numbers import even_bits, odd_bits, position_random
+from gradcore.sim.sources import ROOT
 from tb.dma.memory import addresses, transfer
 from tb.drain import test_drain
 from tb.loss import test_loss
 from tb.operand_buffer import test_operand_buffer
 from tb.requantise import test_requantise
+from tb.softmax import tables
 from tb.support.folds import image_of_lane
 from tb.update import test_update
 from tb.upsample import test_upsample
@@ -20,7 +22,11 @@ from tb.upsample import test_upsample
 from . import step
 from .lists import List, drawn_from, place
 
-FILES = {"step": (step.PLACE, step.text)}  # name: file and function that gives what it has to hold
+FILES = {  # name: file and function that gives what it has to hold
+    "step": (step.PLACE, step.text),
+    "softmax_powers": (ROOT / "rtl" / "softmax" / "gc_softmax_powers.v", tables.powers),
+    "softmax_log": (ROOT / "rtl" / "softmax" / "gc_softmax_log.v", tables.log),
+}
 
 
 def bench(**parameters):
