@@ -15,23 +15,23 @@ module gc_softmax_loss #(
     input  wire [SLICE*20-1:0] s_log,
     output wire [63:0]         sts_loss
 );
-    reg [20:0] low_q  [0:3];
-    reg [20:0] high_q [0:3];
+    wire [4*21-1:0] low, high;
 
     genvar l;
     generate
         for (l = 0; l < 4; l = l + 1) begin : g_lane
             if (l < SLICE) begin : g_here
-                wire [20:0] low = {1'b0, s_u[l*41 +: 20]} + {1'b0, s_log[l*20 +: 20]};
+                reg  [20:0] low_q, high_q;
+                wire [20:0] sum = {1'b0, s_u[l*41 +: 20]} + {1'b0, s_log[l*20 +: 20]};
                 always @(posedge clk) begin
-                    low_q[l]  <= low & {21{s_label[l]}};
-                    high_q[l] <= s_u[l*41+20 +: 21] & {21{s_label[l]}};
+                    low_q  <= sum & {21{s_label[l]}};
+                    high_q <= s_u[l*41+20 +: 21] & {21{s_label[l]}};
                 end
+                assign low[l*21 +: 21]  = low_q;
+                assign high[l*21 +: 21] = high_q;
             end else begin : g_none
-                always @(posedge clk) begin
-                    low_q[l]  <= 21'd0;
-                    high_q[l] <= 21'd0;
-                end
+                assign low[l*21 +: 21]  = 21'd0;
+                assign high[l*21 +: 21] = 21'd0;
             end
         end
     endgenerate
@@ -45,10 +45,6 @@ module gc_softmax_loss #(
     reg [4:0]  carry1_q;
 
     always @(posedge clk) begin
-        low01_q     <= {1'b0, low_q[0]} + {1'b0, low_q[1]};
-        low23_q     <= {1'b0, low_q[2]} + {1'b0, low_q[3]};
-        high01_q    <= {1'b0, high_q[0]} + {1'b0, high_q[1]};
-        high23_q    <= {1'b0, high_q[2]} + {1'b0, high_q[3]};
         low_sum_q   <= {1'b0, low01_q} + {1'b0, low23_q};
         high_sum_q  <= {1'b0, high01_q} + {1'b0, high23_q};
         {carry0_q, total0_q} <= {4'd0, total0_q} + {1'b0, low_sum_q};
@@ -57,12 +53,17 @@ module gc_softmax_loss #(
         {carry1_q, total1_q} <= {5'd0, total1_q} + {1'b0, middle_q};
         total2_q    <= total2_q + {19'd0, carry1_q};
         if (rst || s_clear) begin
-            total0_q <= 20'd0;
-            total1_q <= 20'd0;
-            total2_q <= 24'd0;
-            carry0_q <= 4'd0;
-            carry1_q <= 5'd0;
+            {low_sum_q, high_sum_q, high_late_q, middle_q} <= 93'd0;
+            {total0_q, total1_q, total2_q, carry0_q, carry1_q} <= 73'd0;
         end
+    end
+    // A reset leaves no addition on its way.
+    always @(posedge clk) begin
+        low01_q  <= {1'b0, low[0 +: 21]} + {1'b0, low[21 +: 21]};
+        low23_q  <= {1'b0, low[42 +: 21]} + {1'b0, low[63 +: 21]};
+        high01_q <= {1'b0, high[0 +: 21]} + {1'b0, high[21 +: 21]};
+        high23_q <= {1'b0, high[42 +: 21]} + {1'b0, high[63 +: 21]};
+        if (rst) {low01_q, low23_q, high01_q, high23_q} <= 88'd0;
     end
     assign sts_loss = {total2_q, total1_q, total0_q};
 endmodule

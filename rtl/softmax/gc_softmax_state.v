@@ -35,11 +35,11 @@ module gc_softmax_state #(
     reg  [20:0] low_q;
     reg  [19:0] low2_q, high_q, high2_q;
     reg  [4:0]  e_high_q;
-    wire [39:0] before = s_sum & {40{!s_sum_first}};
+    wire [39:0] old = s_sum & {40{!s_sum_first}};
 
     always @(posedge clk) begin
-        low_q    <= {1'b0, before[19:0]} + {1'b0, m_e[19:0]};
-        high_q   <= before[39:20];
+        low_q    <= {1'b0, old[19:0]} + {1'b0, m_e[19:0]};
+        high_q   <= old[39:20];
         e_high_q <= m_e[24:20];
         low2_q   <= low_q[19:0];
         high2_q  <= high_q + {15'd0, e_high_q} + {19'd0, low_q[20]};

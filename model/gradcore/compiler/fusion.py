@@ -5,7 +5,6 @@ the last one. Finds those runs in a network's graph and refuses what is none of 
 from gradcore.compiler.limits import CompileError
 from gradcore.network.graph import INPUT
 from gradcore.ops.layer import Parametric
-from gradcore.ops.loss import SOFTMAX
 
 
 class NotOnEngine(CompileError):
@@ -41,8 +40,6 @@ def check_chain(network) -> None:
             raise NotOnEngine(layer, f"a {operator.what} of stride {operator.stride[0]}x{operator.stride[1]}", "1x1")
         elif operator.groups > 1:
             raise NotOnEngine(layer, f"a {operator.what} in {operator.groups} groups", "1 group")
-    if network.loss == SOFTMAX:
-        raise NotOnEngine(layers[-1].name, "softmax with cross-entropy", "loss euclidean or square_hinge")
     for before, p in zip((None, *layers), layers):
         if p.input != (before.output if before else INPUT):
             raise NotOnEngine(p.name, "a branch", f"a layer that reads '{before.name}' alone" if before else "a chain")

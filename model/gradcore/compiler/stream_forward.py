@@ -6,6 +6,7 @@ from gradcore.compiler.limits import CompileError, blaming
 from gradcore.compiler.products import forward
 from gradcore.compiler.reduction import forward_parts
 from gradcore.compiler.rings import Region, Ring
+from gradcore.compiler.softmax import softmax_strips
 from gradcore.compiler.stream import Result, Source, gate_region, plain_axes
 from gradcore.compiler.strips import Axis, choose_strips
 from gradcore.compiler.weights import ForwardWeights
@@ -16,8 +17,9 @@ def forward_strips(body: Body, index: int):
     """Emits the forward pass of layer `index`: from its input to its output, both in DRAM."""
     setting, memory, config = body.setting, body.setting.memory, body.setting.config
     p, fold = setting.network.parameters[index], setting.folds(index).fp
-    loss = body.train and index == setting.last
-    given, taken = setting.output(index, body.train), setting.input(index)
+    softmax = body.train and index == setting.last and setting.softmax
+    loss = body.train and index == setting.last and not softmax
+    given, taken = setting.output(index, body.train and not softmax), setting.input(index)
     whole, block = (0, p.weight_shape[0]), 1 << fold
     reach = [
         Axis(size, block, -pad, kernel - 1 - pad)
@@ -52,6 +54,8 @@ def forward_strips(body: Body, index: int):
     except CompileError as error:
         with blaming(error):
             forward_parts(body, index, source, results)
+        if softmax:
+            softmax_strips(body)
         return
     order = "each through all images" if by_weights else "all for each strip"
     body.note(index, "FP", f"{plan}, {len(tiles)} tiles of output maps, {order}")
@@ -70,3 +74,5 @@ def forward_strips(body: Body, index: int):
                         body.ops += forward(setting, index, image, read, dest, rows, area=area, maps=maps, **places)
                         for one in results.values():
                             one.finish(pixels, image, maps, image + images)
+    if softmax:
+        softmax_strips(body)
