@@ -18,14 +18,18 @@ def words(name: str, values: np.ndarray, width: int) -> str:
     texts = [f"{width}'h{value:0{digits}x}" for value in values[::-1].tolist()]
     each = 110 // (len(texts[0]) + 2)
     lines = [", ".join(texts[k : k + each]) for k in range(0, len(texts), each)]
-    return f"    localparam [{width * len(values) - 1}:0] {name} = {{\n        " + ",\n        ".join(lines) + "\n    };\n"
+    return (
+        f"    localparam [{width * len(values) - 1}:0] {name} = {{\n        " + ",\n        ".join(lines) + "\n    };\n"
+    )
 
 
 def powers() -> str:
     """gc_softmax_powers.v."""
     return (
-        HEAD.format(what="2^-x of 17 fraction bits, x in steps of 2^-8 and of 2^-16 below 2^-8, a cycle later:\n"
-        "// gradcore.ops.softmax.COARSE and FINE.")
+        HEAD.format(
+            what="2^-x of 17 fraction bits, x in steps of 2^-8 and of 2^-16 below 2^-8, a cycle later:\n"
+            "// gradcore.ops.softmax.COARSE and FINE."
+        )
         + """module gc_softmax_powers (
     input  wire        clk,
     input  wire [7:0]  s_coarse,
@@ -49,8 +53,10 @@ endmodule
 def log() -> str:
     """gc_softmax_log.v."""
     return (
-        HEAD.format(what="log2 of 1 to 2 by the 10 bits behind the point, 16 fraction bits, a cycle later:\n"
-        "// gradcore.ops.softmax.LOG2.")
+        HEAD.format(
+            what="log2 of 1 to 2 by the 10 bits behind the point, 16 fraction bits, a cycle later:\n"
+            "// gradcore.ops.softmax.LOG2."
+        )
         + """module gc_softmax_log (
     input  wire        clk,
     input  wire [9:0]  s_rest,

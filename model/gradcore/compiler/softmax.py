@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Softmax with cross-entropy: COMPUTE leaves the outputs of the last layer in an operand buffer, STORE takes them to DRAM,
-LOAD brings them back three times over as the local gradient."""
+"""Softmax with cross-entropy: COMPUTE leaves the outputs of the last layer in an operand buffer, STORE takes them to
+DRAM, LOAD brings them back three times over as the local gradient."""
 
 from gradcore.compiler.body import Body
 from gradcore.compiler.limits import CompileError
