@@ -6,7 +6,7 @@
 module gc_rom #(
     parameter WIDTH = 16,
     parameter DEPTH = 256,
-    parameter [WIDTH*DEPTH-1:0] WORDS = {WIDTH*DEPTH{1'b0}}
+    parameter [WIDTH*DEPTH-1:0] WORDS = 0
 ) (
     input  wire                     clk,
     input  wire [$clog2(DEPTH)-1:0] s_addr,
@@ -15,9 +15,6 @@ module gc_rom #(
     generate
         if (DEPTH < 2) begin : g_illegal_depth
             gradcore_illegal_parameter_DEPTH_below_2 u_stop ();
-        end
-        if (WIDTH < 1) begin : g_illegal_width
-            gradcore_illegal_parameter_WIDTH_below_1 u_stop ();
         end
     endgenerate
 
