@@ -123,7 +123,7 @@ end else begin : g_engine
     wire [UNITS-1:0]      starts, done, read_signal, written_signal;
     wire [3:0]            mismatch;   // load, wload, store, update: lengths do not agree
     wire [2:0]            saturated;
-    wire [63:0]           loss;
+    wire [63:0]           loss, loss_load;
     gc_control #(
         .ADDR_W(ADDR_W), .MEM_W(MEM_W), .GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .WINDOWS(WINDOWS),
         .ACT_DEPTH(ACT_DEPTH), .WGT_DEPTH(WGT_DEPTH), .GRAD_DEPTH(GRAD_DEPTH), .GATE_DEPTH(GATE_DEPTH)
@@ -140,8 +140,8 @@ end else begin : g_engine
         .cfg_rate(rate), .m_start(starts), .m_instruction(instruction), .s_done(done), .s_mismatch(mismatch),
         .s_compute_room(compute_room),
         .s_read(read_done), .s_read_signal(read_signal), .s_written(written), .s_written_signal(written_signal),
-        .s_step(step), .s_pad(pad), .s_yield(yield), .s_overflow(overflow), .s_saturated(saturated), .s_loss(loss),
-        .sts_active(sts_active), .sts_tag(sts_tag)
+        .s_step(step), .s_pad(pad), .s_yield(yield), .s_overflow(overflow), .s_saturated(saturated),
+        .s_loss({loss_load, loss}), .sts_active(sts_active), .sts_tag(sts_tag)
     );
 
     // ---- Scrub: a reset of the memories in between begins it anew
@@ -169,7 +169,7 @@ end else begin : g_engine
         .s_gate_valid(load_gate_back), .s_gate_data(gate_rd_data),
         .m_wr_valid(load_wr_valid), .m_wr_ready(load_wr_ready),
         .m_wr_access(load_wr_access), .m_wr_data(load_wr_data),
-        .m_wr_gate_access(load_wr_gate_access), .m_wr_gate(load_wr_gate)
+        .m_wr_gate_access(load_wr_gate_access), .m_wr_gate(load_wr_gate), .s_clear(program_start), .sts_loss(loss_load)
     );
 
     // ---- Weight load and weight buffer

@@ -20,6 +20,7 @@ FAULTS = {
     "loss": ("loss/gc_loss_lane", "s_data} + addend", "s_data} - addend"),
     "drain": ("drain/gc_pool2x2_window", "s_pool && right_top", "s_pool || right_top"),
     "upsample": ("upsample/gc_upsample", "gate[l] | ~cfg_scale", "gate[l] & ~cfg_scale"),
+    "softmax": ("softmax/gc_softmax_divide_lane", "fits ? {upper", "!fits ? {upper"),
     "update": ("update/gc_update_lane", "keep_wide - step_wide", "keep_wide + step_wide"),
     "dma": ("dma/gc_dma_bursts", "capped < edge_32", "capped > edge_32"),
     "sequencer": ("sequencer/gc_loop_nest", "next + ONE == count", "next + ONE != count"),

@@ -8,11 +8,13 @@ import numpy as np
 
 from gradcore.numerics.fixed_point import requantize
 from gradcore.numerics.random_numbers import even_bits, odd_bits, position_random
+from gradcore.sim.sources import ROOT
 from tb.dma.memory import addresses, transfer
 from tb.drain import test_drain
 from tb.loss import test_loss
 from tb.operand_buffer import test_operand_buffer
 from tb.requantise import test_requantise
+from tb.softmax import tables, test_softmax
 from tb.support.folds import image_of_lane
 from tb.update import test_update
 from tb.upsample import test_upsample
@@ -20,7 +22,11 @@ from tb.upsample import test_upsample
 from . import step
 from .lists import List, drawn_from, place
 
-FILES = {"step": (step.PLACE, step.text)}  # name: file and function that gives what it has to hold
+FILES = {  # name: file and function that gives what it has to hold
+    "step": (step.PLACE, step.text),
+    "softmax_powers": (ROOT / "rtl" / "softmax" / "gc_softmax_powers.v", tables.powers),
+    "softmax_log": (ROOT / "rtl" / "softmax" / "gc_softmax_log.v", tables.log),
+}
 
 
 def bench(**parameters):
@@ -267,6 +273,30 @@ def upsample():
             found.send(upsample=up, scale=scale, pool_bit=bit, **word)
         for lanes in expected:
             found.expect(data=lanes)
+        found.wait()
+    return found
+
+
+@bench(LANES=16, DW=8, SLICE=4)
+def softmax():
+    """Frames of a few classes; a frame begins with its numbers, a gate is sent before its data, at last comes LOSS."""
+    sent = dict(start=1, is_gate=1, sum=1, vectors=8, classes=8, u_shift=6, loss_shift=5, gate=16, data=128)
+    found, loss = List(sent, dict(data=128)), 0
+    for classes, spare in [(1, 0), (3, 1), (10, 0), (5, 2)]:
+        frame = test_softmax.Frame(classes, spare, random.randrange(8))
+        numbers = {name.removeprefix("cfg_"): value for name, value in frame.fields.items()}
+        numbers["gate"] = numbers.pop("kept")
+        found.send(start=1, **numbers)
+        for k, word in enumerate(frame.words):
+            if k >= 2 * (classes + spare):
+                found.send(is_gate=1, **numbers | frame.gates[k - 2 * (classes + spare)])
+            found.send(**numbers | word)
+        for lanes in frame.delta:
+            found.expect(data=lanes)
+        found.wait()
+        loss += frame.loss
+        found.send(sum=1, **numbers)
+        found.expect(data=loss)
         found.wait()
     return found
 

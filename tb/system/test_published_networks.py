@@ -25,7 +25,8 @@ def scaled(network, minibatch: int):
 
 
 @pytest.mark.parametrize(
-    "name, cols, minibatch", [("cifar10-1x", 4, 6), ("cifar10-2x", 8, 5), ("cifar10-4x", 16, 3), ("fcte-mnist", 4, 5)]
+    "name, cols, minibatch",
+    [("cifar10-1x", 4, 6), ("cifar10-2x", 8, 5), ("cifar10-4x", 16, 3), ("fcte-mnist", 4, 5), ("lenet5", 4, 18)],
 )
 def test_trains_bit_exactly(name, cols, minibatch):
     config = EngineConfig(grid=4, cols=cols, mem_bytes=16, act_depth=4096, wgt_depth=16384, grad_depth=16384)

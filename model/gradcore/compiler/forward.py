@@ -6,6 +6,7 @@ from gradcore.compiler.chains import forward_tiles
 from gradcore.compiler.gates import gate_place, spill
 from gradcore.compiler.products import forward
 from gradcore.compiler.slots import Slots
+from gradcore.compiler.softmax import softmax
 from gradcore.compiler.transfers import load_gate
 
 
@@ -48,17 +49,19 @@ def _group(body: Body, index: int, image: int, read: Slots, write: Slots, chaine
     if image == 0:
         body.need_weights(index)
         for group in range(memory.target.layout.groups * loss):
-            body.ops.append(load_gate(setting, p.name, memory.target, group, memory.target_gate.first))
+            body.ops.append(load_gate(setting, p.name, memory.target, group, memory.target_gate.place(group)))
     tile = read.place(source, image) if chained else body.need_tile(read, index, source, image)
     out = write.place(dest, image)
     more = {}
-    if loss:
+    if loss and not setting.softmax:
         more = dict(targets=gate_place(setting, memory.target_gate, image))
     elif body.train and memory.gate[index]:
         more = dict(gate=gate_place(setting, memory.gate[index], image))
     body.ops += forward(setting, index, image, tile, out, body.weight_rows[index], **more)
     if "gate" in more and setting.completes(image, setting.folds(index).fp, memory.gate[index].tile.fold):
         body.ops += spill(setting, index, image)
+    if loss and setting.softmax:
+        body.ops += softmax(setting, dest.group(image), out)
     # WU of the next layer reads it again.
     again = body.train and (index == setting.last or setting.layers[index + 1].trainable)
     if setting.keep or not (body.resident or feeds and not again):

@@ -5,7 +5,6 @@ the last one. Finds those runs in a network's graph and refuses what is none of 
 from gradcore.compiler.limits import CompileError
 from gradcore.network.graph import INPUT
 from gradcore.ops.layer import Parametric
-from gradcore.ops.loss import SOFTMAX
 
 
 class NotOnEngine(CompileError):
@@ -44,8 +43,6 @@ def check_chain(network, cols: int) -> None:
             raise NotOnEngine(layer, what, "1x1; the first layer, whose input the host unfolds, may have any")
         elif operator.groups > 1:
             check_groups(layer, node, cols)
-    if network.loss == SOFTMAX:
-        raise NotOnEngine(layers[-1].name, "softmax with cross-entropy", "loss euclidean or square_hinge")
     for before, p in zip((None, *layers), layers):
         if p.input != (before.output if before else INPUT):
             raise NotOnEngine(p.name, "a branch", f"a layer that reads '{before.name}' alone" if before else "a chain")

@@ -9,6 +9,7 @@ from gradcore.compiler.limits import CompileError
 from gradcore.compiler.tiles import in_pieces
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.fold import GateLayout, MapLayout, RowLayout, ceil_div, round_up
+from gradcore.ops.loss import SOFTMAX
 
 ALIGN = 64  # every tensor starts at a multiple of this (doc/instructions.md, "Memory layout")
 FIXED, IMAGES, TARGETS = 0, 1, 2  # BASE registers: everything that stays, images and targets of the minibatch
@@ -160,11 +161,13 @@ def memory_map(network, forward, layers, config: EngineConfig, images: int, choi
     def layout(fold, shape, unit=1):
         return MapLayout(config.grid, fold, images, *shape, config.word_bytes, config.mem_bytes, unit)
 
-    # What moves in pieces has blocks of whole beats.
+    # What moves in pieces, or is read several times, has blocks of whole beats.
     words, bits = (max(1, config.mem_bytes // size) for size in (config.vector_bytes, config.gate_bytes))
 
+    whole = strips | ({len(layers)} if network.loss == SOFTMAX else set())  # behind the last layer is the loss
+
     def unit(*users) -> int:
-        return words if strips & {*users} else 1
+        return words if whole & {*users} else 1
 
     rows = [row_layout(*each, config) for each in zip(forward, network.parameters)]
     if choices.unfolded and not rows[0].dense:
@@ -193,7 +196,7 @@ def memory_map(network, forward, layers, config: EngineConfig, images: int, choi
         own = layout(own_folds.delta_dram, p.out_shape, grain)
         tile = _delta_tile(own, own_folds, p.conv_shape, config.log_grid) if p.pool else _tile(own)
         delta.append(MapTensor(f"{p.name}.delta", own, FIXED, place(own.size), tile, bool(p.pool)))
-    classes = layout(folds[-1].fp, layers[-1].out_shape, unit(len(layers) - 1))
+    classes = layout(folds[-1].fp, layers[-1].out_shape, unit(len(layers) - 1, len(layers)))
     target = MapTensor("targets", classes, TARGETS, 0, _tile(classes))
 
     wanted, spilled = {}, [None] * len(layers)

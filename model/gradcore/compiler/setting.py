@@ -7,6 +7,7 @@ from gradcore.compiler.choices import Choices
 from gradcore.compiler.folds import LayerFolds
 from gradcore.compiler.memory_map import MapTensor, MemoryMap
 from gradcore.isa.config import EngineConfig
+from gradcore.ops.loss import SOFTMAX
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,11 @@ class Setting:
     def first(self) -> int:
         """Index of the lowest trained layer: the backward pass ends with its WU, and those before it have FP alone."""
         return next(index for index, p in enumerate(self.layers) if p.trainable)
+
+    @property
+    def softmax(self) -> bool:
+        """Does LOAD make the last layer's local gradient, of what COMPUTE has left in DRAM?"""
+        return self.network.loss == SOFTMAX
 
     def has_errors(self, index: int) -> bool:
         """Has a layer BP? A trained layer is before it."""

@@ -7,6 +7,7 @@ from gradcore.compiler.map_groups import MapGroup, map_groups
 from gradcore.compiler.products import forward
 from gradcore.compiler.reduction import forward_parts
 from gradcore.compiler.rings import Region, Ring
+from gradcore.compiler.softmax import softmax_strips
 from gradcore.compiler.stream import Result, Source, gate_region, plain_axes
 from gradcore.compiler.strips import Axis, choose_strips
 from gradcore.compiler.weights import ForwardWeights
@@ -17,13 +18,16 @@ def forward_strips(body: Body, index: int):
     """Emits the forward pass of layer `index`: from its input to its output, both in DRAM."""
     for group in map_groups(body.setting.forward[index]):
         _forward_group(body, index, group)
+    if body.train and index == body.setting.last and body.setting.softmax:
+        softmax_strips(body)
 
 
 def _forward_group(body: Body, index: int, group: MapGroup):
     setting, memory, config = body.setting, body.setting.memory, body.setting.config
     p, fold = setting.forward[index], setting.folds(index).fp
-    loss = body.train and index == setting.last
-    given, taken = setting.output(index, body.train), setting.input(index)
+    softmax = body.train and index == setting.last and setting.softmax
+    loss = body.train and index == setting.last and not softmax
+    given, taken = setting.output(index, body.train and not softmax), setting.input(index)
     whole, every, block = (0, group.sizes[0]), (0, group.sizes[1]), 1 << fold
     reach = [
         Axis(size, block, -pad, kernel - 1 - pad)

@@ -18,7 +18,8 @@ def contiguous(setting: Setting, base_sel, addr, words, word_bytes) -> tuple:
     return fields, (f"dram{base_sel}", addr, addr + beats * setting.config.mem_bytes)
 
 
-def _group(setting: Setting, tensor: MapTensor, group: int) -> tuple:
+def group_in_dram(setting: Setting, tensor: MapTensor, group: int) -> tuple:
+    """DRAM fields of an image group, and its range."""
     layout = tensor.layout
     return contiguous(
         setting,
@@ -32,7 +33,7 @@ def _group(setting: Setting, tensor: MapTensor, group: int) -> tuple:
 def load(setting: Setting, layer: str, tensor: MapTensor, group: int, place: Place, scale=None) -> Op:
     """LOAD of one image group; up-sampled if the tensor says so, scaled by the `Gates` `scale`."""
     layout, tile = tensor.layout, place.tile
-    fields, dram = _group(setting, tensor, group)
+    fields, dram = group_in_dram(setting, tensor, group)
     strides = dict(stride_b=tile.stride_b, stride_y=tile.stride_y, stride_x=tile.stride_x)
     reads, vectors = [dram], layout.group_vectors
     if tensor.upsample:
@@ -76,11 +77,10 @@ def load(setting: Setting, layer: str, tensor: MapTensor, group: int, place: Pla
     )
 
 
-def load_gate(setting: Setting, layer: str, tensor: MapTensor, group: int, first: int) -> Op:
-    """LOAD of one image group of targets into the gate buffer."""
+def load_gate(setting: Setting, layer: str, tensor: MapTensor, group: int, base: int) -> Op:
+    """LOAD of one image group of targets into the gate buffer, from vector `base` on."""
     layout, tile = tensor.layout, tensor.tile
-    fields, dram = _group(setting, tensor, group)
-    base = first + group * tile.size
+    fields, dram = group_in_dram(setting, tensor, group)
     instr = make(
         Opcode.LOAD,
         layer,
@@ -112,7 +112,7 @@ def store(setting: Setting, layer: str, tensor: MapTensor, group: int, place: Pl
     """STORE of one image group; its tile in the buffer has the shape of the tensor. `urgent`: the array waits for
     it."""
     layout = tensor.layout
-    fields, dram = _group(setting, tensor, group)
+    fields, dram = group_in_dram(setting, tensor, group)
     images = min(layout.group_images, layout.images - group * layout.group_images)
     instr = make(
         Opcode.STORE,

@@ -76,11 +76,20 @@ _BUFFER = {
     "rot_y": Field(29, 0, 3),
     "rot_x": Field(29, 3, 3),
 }
+_SOFTMAX = {
+    "softmax": Field(2, 13, 1),
+    "n_valid": Field(24, 0, 7),
+    "u_shift": Field(30, 0, 6),
+    "loss_shift": Field(30, 6, 5),
+    "classes": Field(31),
+}
+READINGS = 3  # of the vectors of a LOAD with softmax
+SHIFT_AT_0 = 8  # u_shift of outputs without a fraction
 _ROWS = _halves(14, "n_outer", "n_inner")
 
 FIELDS: dict[Opcode, dict[str, Field]] = {
     Opcode.END: _ALL,
-    Opcode.LOAD: {**_ALL, **_DRAM, **_BUFFER},
+    Opcode.LOAD: {**_ALL, **_DRAM, **_BUFFER, **_SOFTMAX},
     Opcode.STORE: {**_ALL, **_DRAM, **_BUFFER},
     Opcode.LOADW: {**_ALL, **_DRAM, **_ROWS, "base": Field(18)},
     Opcode.COMPUTE: {
@@ -291,6 +300,8 @@ def problem(instr: Instruction, config: EngineConfig) -> str:
         zero.append("n_rg" if instr["mode"] == WU else "n_c")
     if instr.opcode == Opcode.UPDATE and instr["resident"]:
         zero.append("wgt_inner")
+    if instr.opcode == Opcode.LOAD and instr["softmax"]:
+        zero += ["n_valid", "classes"]
     bad = [name for name in zero if not instr[name]]
     bad += [
         name
@@ -308,7 +319,12 @@ def problem(instr: Instruction, config: EngineConfig) -> str:
     if instr.opcode == Opcode.STORE:
         limits["buffer"] = GATE_BUFFER if instr["packed"] else 1
     if instr.opcode == Opcode.LOAD:
-        limits["derive"] = int(instr["buffer"] != GATE_BUFFER and not instr["upsample"] and not instr["scale"])
+        changed = instr["buffer"] == GATE_BUFFER or instr["upsample"] or instr["scale"]
+        limits["derive"] = int(not changed)
+        one_block = all(instr[name] == 1 for name in ("n_b", "n_y", "n_x"))
+        limits["softmax"] = int(one_block and not changed and not instr["derive"])
+        if instr["softmax"]:
+            limits["classes"] = instr["n_c"]
     bad += [name for name, most in limits.items() if instr[name] > most]
     return f"{bad[0]} is {instr[bad[0]]}" if bad else ""
 

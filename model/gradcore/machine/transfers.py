@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradcore.isa.fold import from_bytes, lane_images, to_bytes
-from gradcore.isa.instruction import GATE_BUFFER, Instruction
+from gradcore.isa.instruction import GATE_BUFFER, READINGS, SHIFT_AT_0, Instruction
 from gradcore.machine.banks import Banks
 from gradcore.numerics.fixed_point import saturate
 from gradcore.numerics.random_numbers import position_random
+from gradcore.ops import softmax
+from gradcore.ops.loss import loss_delta
 from gradcore.ops.optimiser import UpdateParameters, saturates, update
 
 if TYPE_CHECKING:
@@ -74,7 +76,8 @@ class _Vectors:
             else (machine.buffers[instr["buffer"]], instr["base"])
         )
         self.counts = tuple(instr[name] for name in ("n_b", "n_y", "n_x", "n_c"))
-        assert instr["n_words"] == np.prod(self.counts), "n_words is not the product of the loop counts"
+        self.readings = READINGS if instr.fields.get("softmax") else 1
+        assert instr["n_words"] == self.readings * np.prod(self.counts), "n_words is not the product of the loop counts"
         self.strides = tuple(instr[name] for name in ("stride_b", "stride_y", "stride_x"))
         self.rot = instr["rot_y"], instr["rot_x"]
 
@@ -100,6 +103,8 @@ class Load(_Vectors):
         return shaped[..., row[:, None], col[None, :]].reshape(vectors.shape)
 
     def gather(self) -> list[np.ndarray]:
+        if self.instr["softmax"]:
+            return [self._softmax()]
         vectors, results = self.transfer.read().reshape(*self.counts, -1), []
         for q in self.quarters:
             values = self._spread(vectors, *q) if self.instr["upsample"] else vectors
@@ -108,6 +113,22 @@ class Load(_Vectors):
                 values = np.where(gate.read(self._index(gate, self.instr["gate_base"], *q)) & 1, values, 0)
             results.append(values & 1 if self.banks is self.machine.gate else values)
         return results
+
+    def _softmax(self) -> np.ndarray:
+        """The local gradient of outputs that come in three readings; LOSS gets its share."""
+        instr, config, gate = self.instr, self.machine.config, self.machine.gate
+        readings = self.transfer.read().reshape(READINGS, -1, config.lanes)
+        assert (readings == readings[0]).all(), "the readings differ"
+        classes, (row, col) = instr["classes"], np.divmod(np.arange(config.lanes), config.grid)
+        block = 1 << instr["fold"]
+        kept = (row % block == 0) & (col % block == 0) & (lane_images(config.grid, instr["fold"], 0) < instr["n_valid"])
+        bits = gate.read(self._index(gate, instr["gate_base"], 0, 0)).reshape(-1, config.lanes) & 1
+        labelled = (bits[:classes] & kept).T.astype(bool)
+        d, loss = softmax.difference(readings[0, :classes].T, labelled, instr["u_shift"] - SHIFT_AT_0)
+        self.machine.loss += loss
+        vectors = np.zeros((*self.counts[:3], instr["n_c"], config.lanes), np.int64)
+        vectors[0, 0, 0, :classes] = loss_delta(np.where(kept[:, None], d, 0), instr["loss_shift"], config.data_width).T
+        return vectors
 
     def spoil(self, rng: np.random.Generator) -> None:
         self.drain([rng.integers(-99, 99, (*self.counts, self.machine.config.lanes))] * len(self.quarters))

@@ -44,10 +44,10 @@ def log2_sum(e: np.ndarray) -> np.ndarray:
 
 def difference(z: np.ndarray, bits: np.ndarray, fo: int) -> tuple[np.ndarray, int]:
     """(d = p - target bit of fraction 15, LOSS: sum of -log2 p of the labelled classes, fraction 16) of outputs `z`
-    (N, classes), target bits of the same shape."""
+    (N, classes), target bits (bool) of the same shape."""
     u = exponents(int64(z), fo)
     e = exponentials(u)
-    return probabilities(e) - (bits.astype(np.int64) << P_FRAC), int((log2_sum(e) + u[bits]).sum())
+    return probabilities(e) - (bits.astype(np.int64) << P_FRAC), int((log2_sum(e)[:, None] + u)[bits].sum())
 
 
 def real_difference(a: np.ndarray, bits: np.ndarray) -> tuple[np.ndarray, float]:

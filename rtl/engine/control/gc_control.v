@@ -67,7 +67,7 @@ module gc_control #(
     input  wire                s_yield,
     input  wire [2:0]          s_saturated,        // a vector of activations, of deltas, a row of an update
     input  wire                s_overflow,
-    input  wire [63:0]         s_loss,
+    input  wire [127:0]        s_loss,             // of LOAD, of COMPUTE
     output wire [4:0]          sts_active,         // an instruction is being executed
     output wire [5*11-1:0]     sts_tag             // and its tag
 );
@@ -114,6 +114,8 @@ module gc_control #(
     wire              misaligned;
     wire              bus_open;
 
+    wire [63:0] loss;
+    gc_loss_total u_loss (.clk(clk), .s_compute(s_loss[63:0]), .s_load(s_loss[127:64]), .m_loss(loss));
     gc_register_bank #(
         .ADDR_W(ADDR_W), .WINDOWS(WINDOWS), .MEM_W(MEM_W), .CONFIG(CONFIG), .CONFIG2(CONFIG2), .CONFIG3(CONFIG3)
     ) u_registers (
@@ -126,7 +128,7 @@ module gc_control #(
         .cfg_seed(cfg_seed), .cfg_rate(cfg_rate), .cfg_watchdog(watchdog), .cfg_windows(cfg_windows),
         .s_busy(running || s_scrubbing), .s_open(bus_open), .s_done(done), .s_failed(failed),
         .s_code(code), .s_index(index), .s_addr(error_addr),
-        .s_overflow(s_overflow), .s_loss(s_loss), .s_counter(counter_data)
+        .s_overflow(s_overflow), .s_loss(loss), .s_counter(counter_data)
     );
     assign m_program_start = start;
     gc_scrub_first u_scrub (

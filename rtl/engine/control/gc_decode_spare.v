@@ -16,9 +16,9 @@ module gc_decode_spare (
         s_instruction[16*0+15], s_instruction[16*1 +: 5], s_instruction[16*2 +: 16*62]
     };
     assign m_load = |{
-        s_instruction[16*0+15], s_instruction[16*1 +: 5], s_instruction[16*2+10], s_instruction[16*2+13 +: 3],
-        s_instruction[16*24 +: 16], s_instruction[16*28+4 +: 12], s_instruction[16*29+6 +: 10],
-        s_instruction[16*30 +: 16*34]
+        s_instruction[16*0+15], s_instruction[16*1 +: 5], s_instruction[16*2+10], s_instruction[16*2+14 +: 2],
+        s_instruction[16*24+7 +: 9], s_instruction[16*28+4 +: 12], s_instruction[16*29+6 +: 10],
+        s_instruction[16*30+11 +: 5], s_instruction[16*32 +: 16*32]
     };
     assign m_loadw = |{
         s_instruction[16*0+15], s_instruction[16*1 +: 5], s_instruction[16*2 +: 8],

@@ -60,17 +60,19 @@ module gc_instruction_check #(
         .m_stride_x(store_unused[63:48]), .m_urgent(store_unused[64]), .m_gate_base(store_unused[84:65]),
         .m_rot_y(store_unused[87:85]), .m_rot_x(store_unused[90:88])
     );
-    wire         derive, upsample, scale_load;
-    wire [192:0] load_unused;
+    wire         derive, upsample, scale_load, softmax;
+    wire [15:0]  classes;
+    wire [210:0] load_unused;   // its n_valid is that of STORE
     gc_decode_load u_load (
         .s_instruction(s_instruction),
-        .m_derive(derive), .m_upsample(upsample), .m_scale(scale_load),
+        .m_derive(derive), .m_upsample(upsample), .m_scale(scale_load), .m_softmax(softmax), .m_classes(classes),
         .m_buffer(load_unused[1:0]), .m_packed(load_unused[2]), .m_fold(load_unused[4:3]),
         .m_pool_bit(load_unused[6:5]), .m_n_b(load_unused[22:7]), .m_n_y(load_unused[38:23]),
         .m_n_x(load_unused[54:39]), .m_n_c(load_unused[70:55]), .m_base(load_unused[86:71]),
         .m_stride_b(load_unused[102:87]), .m_stride_y(load_unused[118:103]), .m_stride_x(load_unused[134:119]),
         .m_stride_qy(load_unused[150:135]), .m_stride_qx(load_unused[166:151]), .m_gate_base(load_unused[186:167]),
-        .m_rot_y(load_unused[189:187]), .m_rot_x(load_unused[192:190])
+        .m_rot_y(load_unused[189:187]), .m_rot_x(load_unused[192:190]), .m_n_valid(load_unused[199:193]),
+        .m_u_shift(load_unused[205:200]), .m_loss_shift(load_unused[210:206])
     );
     wire [15:0] n_outer, n_inner, base_unused;
     gc_decode_loadw u_rows (
@@ -131,6 +133,9 @@ module gc_instruction_check #(
     wire bad_map      = ~(|height) || ~(|width) || ~(|n_valid);
     wire bad_buffer   = &buffer || (bits && !buffer[1]) || (opcode == STORE && buffer[1] && !bits);
     wire bad_derive   = derive && (buffer[1] || upsample || scale_load);
+    wire one_block    = ~(|n_b[15:1]) && ~(|n_y[15:1]) && ~(|n_x[15:1]);
+    wire bad_softmax  = softmax && (buffer[1] || upsample || scale_load || derive || !one_block || ~(|n_valid)
+                                 || ~(|classes) || classes > n_c);
     wire bad_rows     = ~(|n_outer) || ~(|n_inner);
     wire bad_choices  = &mode || &loss || ~(|n_last) || n_last > ALL;
     wire bad_split    = split && (|mode || !SPLIT);
@@ -143,7 +148,7 @@ module gc_instruction_check #(
                      || (opcode == STORE && spare_store);
 
     assign m_bad = bad_spare || (transfer && bad_transfer) || (strided && bad_strides)
-                || (opcode == UPDATE && bad_update) || (opcode == STORE && bad_map) || (opcode == LOAD && bad_derive)
+                || (opcode == UPDATE && bad_update) || (opcode == STORE && bad_map) || (opcode == LOAD && (bad_derive || bad_softmax))
                 || (vectors && (bad_vectors || bad_buffer)) || (rows && bad_rows)
                 || (compute && (bad_choices || bad_split || bad_keep || bad_folds || bad_counts));
 

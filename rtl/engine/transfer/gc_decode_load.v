@@ -23,7 +23,12 @@ module gc_decode_load (
     output wire [15:0]   m_stride_qx,
     output wire [2:0]    m_rot_y,
     output wire [2:0]    m_rot_x,
-    output wire [19:0]   m_gate_base
+    output wire [19:0]   m_gate_base,
+    output wire          m_softmax,
+    output wire [6:0]    m_n_valid,
+    output wire [5:0]    m_u_shift,
+    output wire [4:0]    m_loss_shift,
+    output wire [15:0]   m_classes
 );
     assign m_buffer    = s_instruction[16*2 +: 2];
     assign m_upsample  = s_instruction[16*2+2];
@@ -45,6 +50,11 @@ module gc_decode_load (
     assign m_rot_y     = s_instruction[16*29 +: 3];
     assign m_rot_x     = s_instruction[16*29+3 +: 3];
     assign m_gate_base = s_instruction[16*27 +: 20];
+    assign m_softmax    = s_instruction[16*2+13];
+    assign m_n_valid    = s_instruction[16*24 +: 7];
+    assign m_u_shift    = s_instruction[16*30 +: 6];
+    assign m_loss_shift = s_instruction[16*30+6 +: 5];
+    assign m_classes    = s_instruction[16*31 +: 16];
 
     wire _unused = &{1'b0, s_instruction};
 endmodule

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executes LOAD: vectors from DRAM into an operand buffer or the gate buffer, with up-sampling and scaling by gate
-// vectors on the way; or into an operand buffer, and gates derived from them into the gate buffer
-// (doc/instructions.md). One vector per cycle at most; the memory port sets the pace. A write waits until m_wr_ready is
+// vectors on the way; or into an operand buffer, and gates derived from them into the gate buffer; or outputs of the last
+// layer, which become its local gradient, by target bits from the gate buffer (doc/instructions.md). One vector per cycle at most; the memory port sets the pace. A write waits until m_wr_ready is
 // high for all its buffers, and is then shown to them in one cycle. Gate reads wait for m_gate_ready; gate vectors come
 // back in order after any time, and room for them is reserved. s_instruction is stable from `start` to m_done, which
 // comes when the last write has been taken. m_bad pulses a cycle after it is seen that n_words, the loop counts and the
@@ -42,7 +42,10 @@ module gc_load_unit #(
     output wire [ACCESS_W-1:0]     m_wr_access,
     output wire [GRID*GRID*DW-1:0] m_wr_data,
     output wire [ACCESS_W-1:0]     m_wr_gate_access,
-    output wire [GRID*GRID-1:0]    m_wr_gate     // what the gate buffer takes
+    output wire [GRID*GRID-1:0]    m_wr_gate,    // what the gate buffer takes
+    // loss of softmax
+    input  wire                    s_clear,
+    output wire [63:0]             sts_loss
 );
     localparam LANES       = GRID*GRID;
     localparam GATE_CREDIT = 16;
@@ -60,11 +63,15 @@ module gc_load_unit #(
         .m_n2(n2), .m_stride2(stride2)
     );
     wire [1:0]  buffer, fold, pool_bit;
-    wire        upsample, scale, derive, bits;
+    wire        upsample, scale, derive, bits, softmax;
     wire [15:0] n_b, n_y, n_x, n_c;
     wire [15:0] base, stride_b, stride_y, stride_x, stride_qy, stride_qx;
     wire [19:0] gate_base;
     wire [2:0]  rot_y, rot_x;
+    wire [6:0]  n_valid;
+    wire [5:0]  u_shift;
+    wire [4:0]  loss_shift;
+    wire [15:0] classes;
     gc_decode_load u_load (
         .s_instruction(s_instruction),
         .m_buffer(buffer), .m_packed(bits), .m_fold(fold), .m_derive(derive),
@@ -72,7 +79,8 @@ module gc_load_unit #(
         .m_n_b(n_b), .m_n_y(n_y), .m_n_x(n_x), .m_n_c(n_c),
         .m_base(base), .m_gate_base(gate_base), .m_rot_y(rot_y), .m_rot_x(rot_x),
         .m_stride_b(stride_b), .m_stride_y(stride_y), .m_stride_x(stride_x),
-        .m_stride_qy(stride_qy), .m_stride_qx(stride_qx)
+        .m_stride_qy(stride_qy), .m_stride_qx(stride_qx),
+        .m_softmax(softmax), .m_n_valid(n_valid), .m_u_shift(u_shift), .m_loss_shift(loss_shift), .m_classes(classes)
     );
 
     // Vectors from DRAM.
@@ -112,7 +120,7 @@ module gc_load_unit #(
     wire gate_last_unused;
     wire [1:0] last_group_unused;
     gc_vector_walker u_gate_walker (
-        .clk(clk), .rst(rst), .start(start && (scale || derive)),
+        .clk(clk), .rst(rst), .start(start && (scale || derive || softmax)),
         .cfg_upsample(upsample), .cfg_fold(fold),
         .cfg_n_b(n_b), .cfg_n_y(n_y), .cfg_n_x(n_x), .cfg_n_c(n_c),
         .cfg_base(gate_base),
@@ -145,6 +153,30 @@ module gc_load_unit #(
         .sts_level(gates_level_unused)
     );
 
+    // Softmax, one of the ways to the buffer. Its maps have one pixel.
+    wire               delta_valid, take_z, take_target, softmax_busy;
+    wire               up_ready, up_gate_ready;
+    wire [LANES*DW-1:0] delta;
+    wire [LANES-1:0]   pixel, image;
+    reg  [LANES-1:0]   kept_q;
+    gc_lane_mask #(.GRID(GRID)) u_mask (
+        .s_fold(fold), .s_images(n_valid),
+        .s_y0(12'd0), .s_x0(12'd0), .s_height(12'd1), .s_width(12'd1),
+        .m_inside(pixel), .m_image(image)
+    );
+    always @(posedge clk) kept_q <= pixel & image;
+    gc_softmax #(.LANES(LANES), .DW(DW)) u_softmax (
+        .clk(clk), .rst(rst), .start(start && softmax),
+        .cfg_vectors(n_c), .cfg_classes(classes), .cfg_kept(kept_q), .cfg_u_shift(u_shift),
+        .cfg_loss_shift(loss_shift), .s_clear(s_clear),
+        .s_valid(vec_valid && softmax), .s_ready(take_z), .s_data(vec_data),
+        .s_gate_valid(gate_valid), .s_gate_ready(take_target), .s_gate(gate_data),
+        .m_valid(delta_valid), .m_ready(up_ready && softmax), .m_data(delta),
+        .sts_busy(softmax_busy), .sts_loss(sts_loss)
+    );
+    assign vec_ready  = softmax ? take_z : up_ready;
+    assign gate_ready = softmax ? take_target : up_gate_ready;
+
     // Up-sampling and scaling, joined with the place of each word.
     wire                up_valid;
     wire                up_full;
@@ -160,8 +192,8 @@ module gc_load_unit #(
     gc_upsample #(.GRID(GRID), .DW(DW)) u_upsample (
         .clk(clk), .rst(rst),
         .cfg_upsample(upsample), .cfg_scale(scale), .cfg_pool_bit(pool_bit),
-        .s_valid(vec_valid), .s_ready(vec_ready), .s_data(vec_data),
-        .s_gate_valid(gate_valid), .s_gate_ready(gate_ready), .s_gate(gate_data),
+        .s_valid(softmax ? delta_valid : vec_valid), .s_ready(up_ready), .s_data(softmax ? delta : vec_data),
+        .s_gate_valid(gate_valid && !softmax), .s_gate_ready(up_gate_ready), .s_gate(gate_data),
         .m_valid(up_valid), .m_ready(place_valid && wr_ready), .m_data(m_wr_data),
         .sts_full(up_full)
     );
@@ -201,7 +233,7 @@ module gc_load_unit #(
 
     // Every word has its place and every place its word.
     always @(posedge clk) begin
-        m_bad <= reader_bad || (m_done && (vec_open || up_full)) || (place_valid && !vec_open && !up_valid);
+        m_bad <= reader_bad || (m_done && (vec_open || up_full)) || (place_valid && !vec_open && !up_valid && !softmax_busy);
         if (rst) m_bad <= 1'b0;
     end
 

@@ -12,7 +12,7 @@ from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import BYTES, FIELDS, Instruction, Opcode, decode, encode, problem
 from tb.support.runner import parameter, run
 
-RARE = ("keep_in", "keep_out", "derive", "packed")  # fields that few instructions may have
+RARE = ("keep_in", "keep_out", "derive", "packed", "softmax")  # fields that few instructions may have
 SEEN = {(opcode, bad) for opcode in Opcode for bad in (False, True)} - {(Opcode.END, True)}
 
 
@@ -29,8 +29,10 @@ def almost_right(config) -> Instruction:
             instr[name] = int(config.split and instr["mode"] == 0 and random.getrandbits(1))
         elif "fold" in name or name in ("mode", "loss", "buffer"):
             instr[name] = random.randint(0, 1)
-        elif name in ("keep_in", "keep_out", "derive", "packed"):
+        elif name in RARE:
             instr[name] = 0
+        elif name == "classes":
+            instr[name] = random.randint(1, 4)
         elif name != "opcode":
             instr[name] = random.randint(low, high)
     choose(instr)
@@ -65,7 +67,11 @@ def choose(instr):
         instr["buffer"] = 2
         instr["packed"] = 1 if instr.opcode == Opcode.STORE else random.getrandbits(1)
     elif instr.opcode == Opcode.LOAD:
-        instr["derive"], instr["upsample"], instr["scale"] = 1, 0, 0
+        instr["upsample"] = instr["scale"] = 0
+        if random.getrandbits(1):
+            instr["derive"] = 1
+        else:
+            instr["softmax"], instr["n_b"], instr["n_y"], instr["n_x"] = 1, 1, 1, 1
 
 
 @cocotb.test()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """LOAD between a DRAM and the buffers of the model: the same words in the same banks, up-sampled and scaled, with gates
-derived, and gates as bits; two buffers of a word are written in one cycle."""
+derived, gates as bits, outputs as a local gradient with its loss; two buffers of a word are written in one cycle."""
 
 import random
 from collections import deque
@@ -10,7 +10,7 @@ import cocotb
 import pytest
 from cocotb.triggers import ReadOnly
 
-from gradcore.isa.instruction import GATE_BUFFER, Opcode, instruction
+from gradcore.isa.instruction import GATE_BUFFER, READINGS, Opcode, instruction
 from gradcore.machine.transfers import Load
 from tb.engine.transfer.machine import after, begin, dram, end, model, refill, words
 from tb.support.access import ACCESS_W
@@ -58,6 +58,35 @@ def random_load(machine):
         stride_qx=n["n_c"],
         stride_qy=2 * n["n_c"],
         **n,
+    )
+
+
+def random_softmax(machine):
+    """A few vectors that make whole beats, some of them classes, three times over."""
+    config = machine.config
+    each = max(1, config.mem_bytes // config.vector_bytes)
+    count = each * random.randint(1, max(1, 6 // each))
+    beats = count * config.vector_bytes // config.mem_bytes
+    return instruction(
+        Opcode.LOAD,
+        softmax=1,
+        buffer=random.randrange(2),
+        fold=random.choice([0, 0, random.randint(0, config.log_grid)]),
+        addr=config.mem_bytes * random.randrange(8),
+        run_beats=beats,
+        n1=READINGS,
+        n2=1,
+        n_words=READINGS * count,
+        base=random.getrandbits(16),
+        gate_base=random.getrandbits(20),
+        n_b=1,
+        n_y=1,
+        n_x=1,
+        n_c=count,
+        n_valid=random.randint(1, config.lanes),
+        classes=random.randint(1, count),
+        u_shift=random.getrandbits(6),
+        loss_shift=random.getrandbits(5),
     )
 
 
@@ -109,19 +138,21 @@ class Buffers:
 @cocotb.test()
 @cocotb.parametrize(stall=[0.0, 0.4])
 async def buffers_get_what_the_model_writes(dut, stall):
-    await start(dut, start=0, cfg_base=0)
-    buffers, memory = Buffers(dut, stall), None
-    for _ in range(20):
+    await start(dut, start=0, s_clear=0, cfg_base=0)
+    buffers, memory, loss = Buffers(dut, stall), None, 0
+    for _ in range(24):
         machine = model(parameter("GRID"), parameter("GRID"))
         memory = memory or dram(dut, machine, stall)
         refill(memory, machine)
-        instr = random_load(machine)
+        instr = random.choice([random_load, random_load, random_softmax])(machine)
         buffers.begin(machine, instr)
         wanted = after(machine, partial(Load, instr=instr))
         await begin(dut, instr)
         await end(dut)
         for number, banks in enumerate((*wanted.buffers, wanted.gate)):
             assert (buffers.found[number] == banks.words).all(), (number, instr)
+        loss += wanted.loss
+        assert int(dut.sts_loss.value) == loss, instr
         await cycles(dut, random.randint(1, 3))
 
 
@@ -129,7 +160,7 @@ async def buffers_get_what_the_model_writes(dut, stall):
 async def lengths_that_do_not_agree_are_bad(dut):
     """Too few or too many words for the loops, too few or too many beats for the words."""
     machine = model(parameter("GRID"), parameter("GRID"))
-    await start(dut, start=0, cfg_base=0)
+    await start(dut, start=0, s_clear=0, cfg_base=0)
     Buffers(dut, 0.2).begin(machine, *(instruction(Opcode.LOAD, buffer=n, derive=n == 1) for n in range(3)))
     dram(dut, machine, 0.2)
     for field, wrong in (("n_words", 1), ("n_words", -1), ("run_beats", 3), ("run_beats", -1), ("n_c", 1), ("n_c", -1)):
@@ -140,11 +171,13 @@ async def lengths_that_do_not_agree_are_bad(dut):
         if how.get("packed"):
             beats = -(-6 * machine.config.gate_bytes // machine.config.mem_bytes)
         instr = instruction(Opcode.LOAD, n_words=6, run_beats=beats, n1=1, n2=1, stride_y=3, **how, **loops)
+        if not how and random.getrandbits(1):
+            instr = random_softmax(machine)
         if not instr[field] + wrong:
             continue
         instr[field] += wrong
         await begin(dut, instr)
-        for _ in range(600):
+        for _ in range(3000):
             if dut.m_bad.value:
                 break
             await cycles(dut, 1)

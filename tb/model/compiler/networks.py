@@ -13,10 +13,12 @@ from gradcore.host.device import Device
 from gradcore.isa.config import EngineConfig
 from gradcore.machine.backend import MachineBackend
 from gradcore.network.description import Network
+from gradcore.network.layer_table import ideal_macs
 from gradcore.network.schedule import Cosine, Schedule, Step
 from gradcore.numerics.fixed_point import MODES
 from gradcore.ops.checks import NetworkError
 from gradcore.ops.convolution import Conv, Dense
+from gradcore.ops.loss import SOFTMAX
 from gradcore.reference.trainer import ReferenceTrainer
 
 
@@ -63,7 +65,7 @@ def random_network(rng, data_width: int, most_images: int = 40, largest: int = 2
                 "random",
                 shape,
                 tuple(layers),
-                str(rng.choice(["euclidean", "square_hinge"])),
+                str(rng.choice(["euclidean", "square_hinge", SOFTMAX])),
                 str(rng.choice(["sgd", "momentum"])),
                 float(rng.choice([0.5, 0.05])),
                 0.9,
@@ -102,7 +104,7 @@ def large_network(rng, data_width: int, most_work: int = 3000, size=None, maps=N
         if work * minibatch > most_work:
             continue
         modes = {kind: str(rng.choice(list(MODES))) for kind in ("act", "delta", "param")}
-        losses, optimisers = ["euclidean", "square_hinge"], ["sgd", "momentum"]
+        losses, optimisers = ["euclidean", "square_hinge", SOFTMAX], ["sgd", "momentum"]
         loss, optimiser, rate = str(rng.choice(losses)), str(rng.choice(optimisers)), float(rng.choice([0.5, 0.05]))
         try:
             return Network("large", shape, tuple(layers), loss, optimiser, rate, 0.9, minibatch, data_width, modes)
@@ -146,6 +148,21 @@ def fitting_network(rng, config: EngineConfig, **limits) -> Network:
             compile_network(network, config)
             return network
         except CompileError:
+            continue
+
+
+def softmax_network(rng, config: EngineConfig, most_images: int = 40, most_classes: int = 90) -> Network:
+    """A small one that ends in softmax with cross-entropy, of any number of classes."""
+    while True:
+        network = random_network(rng, config.data_width, most_images, 6)
+        last = replace(network.layers[-1], maps=int(rng.integers(1, 1 + rng.choice([4, 20, most_classes]))))
+        try:
+            network = replace(network, loss=SOFTMAX, layers=(*network.layers[:-1], last))
+            if ideal_macs(network) * network.minibatch > 3000 * config.lanes * config.cols:
+                continue
+            compile_network(network, config)
+            return network
+        except (CompileError, NetworkError):
             continue
 
 

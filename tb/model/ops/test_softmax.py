@@ -4,10 +4,6 @@
 import numpy as np
 import pytest
 
-from gradcore.compiler.compile import CompileError, compile_network
-from gradcore.isa.config import EngineConfig
-from gradcore.network.description import Network
-from gradcore.ops.convolution import Dense
 from gradcore.ops.loss import SOFTMAX, loss_value
 from gradcore.ops.softmax import difference, real_difference
 from tb.model.plain_graph import plain_softmax
@@ -49,8 +45,3 @@ def test_equal_outputs_share(rng):
     d, total = difference(np.full((4, 4), -77), bits, 10)
     assert (d == np.where(bits, 8192 - 32768, 8192)).all()
     assert total == pytest.approx(4 * 2 * 65536, abs=4 * 47)
-
-
-def test_the_engine_refuses_it_by_name():
-    with pytest.raises(CompileError, match="layer 'fc0': the engine cannot compute softmax with cross-entropy yet"):
-        compile_network(Network("t", (2, 2, 2), (Dense(3),), SOFTMAX), EngineConfig(grid=4, cols=4))

@@ -111,7 +111,7 @@ def test_differing_words_fail(net, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "arguments, text",
     [
-        (["nowhere"], "there are cifar10-1x, cifar10-2x, cifar10-4x, digits, fcte-mnist"),
+        (["nowhere"], "there are cifar10-1x, cifar10-2x, cifar10-4x, digits, fcte-mnist, lenet5"),
         ([], "NET is missing"),
         (["digits", "--lanes", "5x5"], "--lanes: '5x5'"),
         (["digits", "--cols", "12"], "cols is 12"),

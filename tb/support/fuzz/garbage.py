@@ -30,7 +30,7 @@ def garbage_word(rng) -> bytes:
             value = 64 * rng.randrange(8) if small else rng.randint(low, high)
         elif name in ("mode", "loss", "buffer") or "fold" in name:
             value = rng.choice([0, 0, 1, 1, 2, rng.randint(low, high)])
-        elif name in ("keep_in", "keep_out", "derive", "packed"):
+        elif name in ("keep_in", "keep_out", "derive", "packed", "softmax"):
             value = rng.choice([0, 0, 1])
         elif name in LENGTHS or name.startswith("n_"):
             value = rng.randint(1, 4) if small and rng.random() < 0.97 else rng.randint(low, high)
@@ -43,7 +43,7 @@ def garbage_word(rng) -> bytes:
         rows = "n_inner" in instr.fields
         words = (
             instr["n_outer"] * instr["n_inner"] if rows else instr["n_b"] * instr["n_y"] * instr["n_x"] * instr["n_c"]
-        )
+        ) * (isa.READINGS if instr.fields.get("softmax") else 1)
         instr["n_words"] = min(words, (1 << 32) - 1) if rng.random() < 0.8 else instr["n_words"]
         instr["run_beats"] = rng.randint(1, 64)
     return isa.encode(instr)
@@ -60,8 +60,11 @@ def agree(instr):
             instr["packed"] = 0
         elif instr.opcode == Opcode.STORE:
             instr["packed"] = 1
-        if instr.opcode == Opcode.LOAD and instr["derive"]:
+        if instr.opcode == Opcode.LOAD and (instr["derive"] or instr["softmax"]):
             instr["buffer"], instr["packed"], instr["upsample"], instr["scale"] = instr["buffer"] & 1, 0, 0, 0
+        if instr.opcode == Opcode.LOAD and instr["softmax"]:
+            instr["derive"], instr["n_b"], instr["n_y"], instr["n_x"] = 0, 1, 1, 1
+            instr["n_valid"], instr["classes"] = max(1, instr["n_valid"]), min(max(1, instr["classes"]), instr["n_c"])
 
 
 def fit(word: bytes, config: EngineConfig, rng) -> bytes:

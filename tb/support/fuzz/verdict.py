@@ -45,6 +45,7 @@ def fate(instr, case: Case, config: EngineConfig, rights) -> Fate:
         return Fate(set(), 200 + passes * (max(steps, config.cols + 1) + 2))
     beat, words = config.mem_bytes, f["n_words"]
     loops = f["n_outer"] * f["n_inner"] if "n_inner" in f else f["n_b"] * f["n_y"] * f["n_x"] * f["n_c"]
+    loops *= isa.READINGS if f.get("softmax") else 1
     size = word_bytes(instr, config)
     beats = f["run_beats"] * f.get("n1", 1) * f.get("n2", 1)
     agree = words == loops and beats == -(-words * size // beat)
@@ -75,6 +76,7 @@ def fate(instr, case: Case, config: EngineConfig, rights) -> Fate:
         600
         + 24 * moved
         + 16 * min(words, loops) * (4 if f.get("upsample") else 1)
+        + (100 * config.lanes + 80 * min(words, loops)) * f.get("softmax", 0)
         + 140 * min(moved, 8 + f.get("n1", 1) * f.get("n2", 1) + moved // 8),
         spans,
         rests,
