@@ -20,7 +20,7 @@ FAULTS = {
     "loss": ("loss/gc_loss_lane", "s_data} + addend", "s_data} - addend"),
     "drain": ("drain/gc_pool2x2_window", "s_pool && right_top", "s_pool || right_top"),
     "upsample": ("upsample/gc_upsample", "gate[l] | ~cfg_scale", "gate[l] & ~cfg_scale"),
-    "update": ("update/gc_update_lane", "keep_wide - step_wide", "keep_wide + step_wide"),
+    "update": ("update/gc_update_lane", ".SUBTRACT(1)) u_sum", ".SUBTRACT(0)) u_sum"),
     "dma": ("dma/gc_dma_bursts", "capped < edge_32", "capped > edge_32"),
     "sequencer": ("sequencer/gc_loop_nest", "next + ONE == count", "next + ONE != count"),
     "engine": ("engine/compute/gc_lane_mask", "{1'b0, number} < s_images", "{1'b0, number} >= s_images"),
