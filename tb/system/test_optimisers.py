@@ -57,11 +57,11 @@ def test_rtl_trains_as_the_reference(engine, seed):
 @pytest.mark.parametrize("optimiser", ["sgd", "momentum", "pytorch_momentum"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_optimiser_decays(engine, optimiser, rounding):
-    """Five steps, the last of a smaller minibatch; weights from the buffer and from DRAM; a rate of a layer's own."""
+    """Three steps, the last of a smaller minibatch; weights from the buffer or from DRAM; a rate of a layer's own."""
     config = ENGINES[engine]
-    maps = 4 if engine == "small" else 20
+    maps = 4 if engine == "small" else 9
     layers = (Conv(maps, 3, 1, pool=2), replace(Dense(6, relu=True), learning_rate=0.2), Dense(3))
     more = dict(optimiser=optimiser, weight_decay=0.02, rounding=rounding, data_width=config.data_width)
     network = Network("t", (3, 6, 6), layers, minibatch=3, learning_rate=0.05, **more)
     assert resident(network, config) == {int(engine == "small")}
-    trains(network, config, 5, 5)
+    trains(network, config, 5, 3)
