@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the engine does in one instruction: a convolution, the ReLU and the maximum pooling behind it, the loss behind
-the last one. Finds those runs in a network's graph and refuses what is none of them."""
+"""What the engine does in one instruction: a convolution, the ReLU, the maximum pooling and the dropout behind it, or a
+leaky ReLU, the loss behind the last one. Finds those runs in a network's graph and refuses what is none of them."""
 
 from gradcore.compiler.limits import CompileError
 from gradcore.network.graph import INPUT
+from gradcore.ops.activation import LeakyRelu
+from gradcore.ops.dropout import Dropping
 from gradcore.ops.layer import Parametric
 from gradcore.ops.loss import SOFTMAX
+
+
+# What a layer that stands alone must stand behind.
+NEAREST = {
+    Dropping: "a dropout behind a convolution or its ReLU or 2x2 maximum pooling, with no other reader",
+    LeakyRelu: "a leaky ReLU directly behind a convolution, without a pooling or a dropout behind it",
+}
 
 
 class NotOnEngine(CompileError):
@@ -35,12 +44,15 @@ def check_chain(network) -> None:
         operator, layer = node.operator, graph.tensors[node.name].layer_name
         if not isinstance(operator, Parametric):
             if node.name not in fused:
-                nearest = "convolutions, each with a ReLU and a 2x2 maximum pooling behind it"
+                nearest = NEAREST.get(type(operator), "convolutions, each with a ReLU and a 2x2 maximum pooling behind it")
                 raise NotOnEngine(layer, operator.what, nearest)
         elif operator.stride != (1, 1):
             raise NotOnEngine(layer, f"a {operator.what} of stride {operator.stride[0]}x{operator.stride[1]}", "1x1")
         elif operator.groups > 1:
             raise NotOnEngine(layer, f"a {operator.what} in {operator.groups} groups", "1 group")
+    if layers[-1].factor:
+        what = layers[-1].factor.operator.what
+        raise NotOnEngine(graph.output.layer_name, f"a {what} before the loss", "one before the last convolution")
     if network.loss == SOFTMAX:
         raise NotOnEngine(layers[-1].name, "softmax with cross-entropy", "loss euclidean or square_hinge")
     for before, p in zip((None, *layers), layers):

@@ -61,7 +61,7 @@ def forward_parts(body: Body, index: int, source, results: dict):
             read = place(pixels, image, part)
             rows, strides = weights.part(part, maps)
             more = dict(area=area, maps=maps, part=part, strides=strides, **places(part.last))
-            body.ops.extend(forward(setting, index, image, read, more.pop("dest"), rows, **more))
+            body.ops.extend(forward(setting, index, image, read, more.pop("dest"), rows, train=body.train, **more))
 
     shape, groups = p.conv_shape, _column_groups(outputs, config.cols)
     _blocks(body, index, shape, fold, setting.group_images(index), (source, results), groups, emit, 1 + bool(p.pool))

@@ -67,6 +67,7 @@ def forward_strips(body: Body, index: int):
                         rows = weights.need(maps)
                         places = {name: one.place(pixels, image, maps) for name, one in results.items()}
                         dest = places.pop("dest")
-                        body.ops += forward(setting, index, image, read, dest, rows, area=area, maps=maps, **places)
+                        more = dict(area=area, maps=maps, train=body.train, **places)
+                        body.ops += forward(setting, index, image, read, dest, rows, **more)
                         for one in results.values():
                             one.finish(pixels, image, maps, image + images)
