@@ -87,7 +87,11 @@ def word(**fixed) -> tuple[dict, dict]:
     draw, late_rnd = ([random.choice([word["threshold"], random.getrandbits(16)]) for _ in range(lanes)] for _ in "ab")
     if word["factor"]:
         a = np.array(data)
-        choices = {FACTOR_SIGN: a > 0, FACTOR_KEEP: np.array(draw) >= word["threshold"], FACTOR_GATE: np.array(gate) > 0}
+        choices = {
+            FACTOR_SIGN: a > 0,
+            FACTOR_KEEP: np.array(draw) >= word["threshold"],
+            FACTOR_GATE: np.array(gate) > 0,
+        }
         products = a * np.where(choices[word["factor"]], word["factor_1"], word["factor_0"])
         data = requantize(products, word["factor_shift"], dw, word["mode"], late_rnd)
         clipped = data != round_shift(products, word["factor_shift"], word["mode"], late_rnd)

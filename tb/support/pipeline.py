@@ -2,7 +2,6 @@
 """Free-running pipelines (s_valid to m_valid, no ready): feeds words, checks the latency of each."""
 
 import random
-
 from collections.abc import Callable
 
 from .bench import cycles

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The forward pass, chain by chain."""
 
+from typing import Any
+
 from gradcore.compiler.body import Body
 from gradcore.compiler.chains import forward_tiles
 from gradcore.compiler.gates import gate_place, spill
@@ -51,7 +53,7 @@ def _group(body: Body, index: int, image: int, read: Slots, write: Slots, chaine
             body.ops.append(load_gate(setting, p.name, memory.target, group, memory.target_gate.first))
     tile = read.place(source, image) if chained else body.need_tile(read, index, source, image)
     out = write.place(dest, image)
-    more = dict(train=body.train)
+    more: dict[str, Any] = dict(train=body.train)
     if loss:
         more |= dict(targets=gate_place(setting, memory.target_gate, image))
     elif body.train and memory.gate[index]:

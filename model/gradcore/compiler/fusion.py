@@ -9,7 +9,6 @@ from gradcore.ops.dropout import Dropping
 from gradcore.ops.layer import Parametric
 from gradcore.ops.loss import SOFTMAX
 
-
 # What a layer that stands alone must stand behind.
 NEAREST = {
     Dropping: "a dropout behind a convolution or its ReLU or 2x2 maximum pooling, with no other reader",
@@ -44,7 +43,9 @@ def check_chain(network) -> None:
         operator, layer = node.operator, graph.tensors[node.name].layer_name
         if not isinstance(operator, Parametric):
             if node.name not in fused:
-                nearest = NEAREST.get(type(operator), "convolutions, each with a ReLU and a 2x2 maximum pooling behind it")
+                nearest = NEAREST.get(
+                    type(operator), "convolutions, each with a ReLU and a 2x2 maximum pooling behind it"
+                )
                 raise NotOnEngine(layer, operator.what, nearest)
         elif operator.stride != (1, 1):
             raise NotOnEngine(layer, f"a {operator.what} of stride {operator.stride[0]}x{operator.stride[1]}", "1x1")

@@ -213,7 +213,7 @@ class Compute:
         )
         a, saturated = arithmetic.requantise(acc.transpose(0, 2, 1), instr, y, x, n, channel, width, machine.seed)
         enable = inside & (n < instr["n_base"] + instr["n_valid"])
-        bits = None
+        bits = np.ones(a.shape, np.int64)
         if instr["scale"] or instr["loss"] or instr["factor"] == FACTOR_GATE:
             bits = machine.gate.read(*self._gate()) & 1
         if instr["scale"]:

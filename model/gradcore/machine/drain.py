@@ -42,7 +42,7 @@ def requantise(
 def factor(
     words: np.ndarray,
     instr: Instruction,
-    bits: np.ndarray | None,
+    bits: np.ndarray,
     y: np.ndarray,
     x: np.ndarray,
     n: np.ndarray,
@@ -58,7 +58,6 @@ def factor(
     elif instr["factor"] == FACTOR_KEEP:
         first = position_random(seed, instr["keep_tag"], *place) >= instr["keep_threshold"]
     else:
-        assert bits is not None
         first = bits != 0
     products = int64(words) * np.where(first, instr["factor_1"], instr["factor_0"])
     return _rounded(products, instr, instr["factor_shift"], instr["factor_tag"], place, width, seed)
@@ -100,7 +99,7 @@ def pool(a: np.ndarray, gate: np.ndarray, inside: np.ndarray, grid: int, fold: i
 
 def pooled_lanes(inside: np.ndarray, grid: int, fold: int) -> np.ndarray:
     """The lanes where the results of complete windows are."""
-    return _placed(_windows(inside, grid).all(axis=-1), grid, fold)
+    return _placed(np.asarray(_windows(inside, grid).all(axis=-1)), grid, fold)
 
 
 def _windows(lanes: np.ndarray, grid: int) -> np.ndarray:
