@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pipeline between the array and the operand buffers for FP and BP: requantise, then the loss or the scaling by
-// the gate, ReLU, and 2x2 pooling with its gate bits. One vector of LANES = GRID * GRID sums per cycle, exactly one
-// result per input, GATE_LATENCY + 8 cycles latency, free running without back-pressure; every input belongs to the
+// the gate, ReLU, 2x2 pooling with its gate bits, and a factor (gc_factor). One vector of LANES = GRID * GRID sums per
+// cycle, exactly one result per input, GATE_LATENCY + 8 cycles latency, with a factor 6 more: 6 cycles must be free
+// behind a word with a factor and before one without. Free running without back-pressure; every input belongs to the
 // word it comes with and may change each cycle. The gate word (the target bits for a loss) comes GATE_LATENCY cycles
-// after its sums. Bit-exact with gradcore.numerics.fixed_point.requantize, gradcore.ops.loss
-// and gradcore.ops.max_pooling.max_pool.
+// after its sums. Bit-exact with gradcore.numerics.fixed_point.requantize, gradcore.ops.loss,
+// gradcore.ops.max_pooling.max_pool and gradcore.machine.drain.factor.
 `default_nettype none
 
 module gc_drain #(
@@ -33,7 +34,14 @@ module gc_drain #(
     input  wire [4:0]                 s_loss_shift,
     input  wire [GRID*GRID-1:0]       s_img_enable,    // lane's image takes part in the loss
     input  wire [GRID*GRID-1:0]       s_lane_valid,    // lane is inside the map
+    input  wire [1:0]                 s_factor,        // as gc_factor; without a loss
+    input  wire [15:0]                s_factor_0,
+    input  wire [15:0]                s_factor_1,
+    input  wire [4:0]                 s_factor_shift,
+    input  wire [15:0]                s_threshold,
     input  wire [USER_W-1:0]          s_user,
+    input  wire [GRID*GRID*16-1:0]    s_draw,          // GATE_LATENCY + 8 cycles after the rest
+    input  wire [GRID*GRID*16-1:0]    s_factor_rnd,    // GATE_LATENCY + 11 cycles after the rest
     input  wire [GRID*GRID-1:0]       s_gate,          // GATE_LATENCY cycles after the rest
     output wire                       m_valid,
     output wire [USER_W-1:0]          m_user,
@@ -42,16 +50,17 @@ module gc_drain #(
     output wire [GRID*GRID-1:0]       m_gate,          // gate bits of this vector, in the lanes of s_acc
     output wire [63:0]                sts_loss,
     // pulses: an activation, a delta of a word was saturated in a lane that takes part
-    output reg  [1:0]                 sts_saturated
+    output wire [1:0]                 sts_saturated
 );
     localparam LANES          = GRID * GRID;
     localparam ROUND_LATENCY  = 3;
     localparam LOSS_LATENCY   = 4;
     localparam RELU_LATENCY   = 1;
     localparam POOL_LATENCY   = 3;
+    localparam SIGN           = 2'd1;   // a factor
+    localparam POOLED         = GATE_LATENCY + LOSS_LATENCY + RELU_LATENCY + POOL_LATENCY;
     localparam WAIT           = GATE_LATENCY - ROUND_LATENCY;
     localparam LOSS_CFG_W     = 1 + 1 + 2 + 2 * DW + 5 + LANES;
-    localparam GROUPS         = LANES / 8;             // of lanes, for what is or-ed in two cycles
 
     generate
         if (GATE_LATENCY < ROUND_LATENCY) begin : g_illegal_gate
@@ -139,50 +148,18 @@ module gc_drain #(
         .sts_loss  (sts_loss)
     );
 
-    // Saturations. Those of the rounding wait for those of the loss, so that a word tells everything in one cycle.
-    reg  [GROUPS-1:0] over_q;
-    reg  [GROUPS-1:0] delta_over_q;
-    reg  [1:0]        kind_q;        // of over_q: a gradient's, an activation's
-    reg               delta_valid_q;
-    wire [1:0]        first;
-
-    generate
-        for (l = 0; l < GROUPS; l = l + 1) begin : g_over
-            always @(posedge clk) begin
-                over_q[l]       <= |(here_over[l*8 +: 8] & enable[l*8 +: 8] & (s_gate[l*8 +: 8] | {8{~scale}}));
-                delta_over_q[l] <= |delta_over[l*8 +: 8];
-            end
-        end
-    endgenerate
-
-    gc_delay_line #(.W(2), .CYCLES(LOSS_LATENCY), .CLEAR(0)) u_first (
-        .clk    (clk),
-        .clear  (1'b0),
-        .s_data (kind_q & {2{|over_q}}),
-        .m_data (first)
-    );
-
-    always @(posedge clk) begin
-        kind_q        <= {gradient, ~gradient};
-        delta_valid_q <= delta_valid;
-        sts_saturated <= {first[1] | (|delta_over_q), first[0]} & {2{delta_valid_q}};
-        if (rst) begin
-            delta_valid_q <= 1'b0;
-            sts_saturated <= 2'b00;
-        end
-    end
-
     // ReLU.
     wire             relu;
+    wire             signs;
     wire             pool;
     wire [1:0]       fold;
     wire [LANES-1:0] in_map;
 
-    gc_delay_line #(.W(4 + LANES), .CYCLES(GATE_LATENCY + LOSS_LATENCY), .CLEAR(0)) u_relu_cfg (
+    gc_delay_line #(.W(5 + LANES), .CYCLES(GATE_LATENCY + LOSS_LATENCY), .CLEAR(0)) u_relu_cfg (
         .clk    (clk),
         .clear  (1'b0),
-        .s_data ({s_relu, s_pool, s_fold, s_lane_valid}),
-        .m_data ({relu, pool, fold, in_map})
+        .s_data ({s_relu, s_factor == SIGN, s_pool, s_fold, s_lane_valid}),
+        .m_data ({relu, signs, pool, fold, in_map})
     );
 
     reg                 act_valid_q;
@@ -200,7 +177,7 @@ module gc_drain #(
 
             always @(posedge clk) if (delta_valid) begin
                 act_q         <= z & {DW{~(relu & negative)}};
-                act_gate_q[l] <= ~relu | ~negative & (|z);
+                act_gate_q[l] <= ~(relu | signs) | ~negative & (|z);
             end
 
             assign act[l*DW +: DW] = act_q;
@@ -218,6 +195,10 @@ module gc_drain #(
         if (rst) act_valid_q <= 1'b0;
     end
 
+    wire                pooled_valid;
+    wire [LANES*DW-1:0] pooled;
+    wire [LANES-1:0]    pooled_enable, pooled_gate;
+
     gc_pool2x2 #(.GRID(GRID), .DW(DW)) u_pool (
         .clk      (clk),
         .rst      (rst),
@@ -227,17 +208,73 @@ module gc_drain #(
         .s_in_map (act_in_map_q),
         .s_gate   (act_gate_q),
         .s_data   (act),
-        .m_valid  (m_valid),
-        .m_data   (m_data),
-        .m_enable (m_enable),
-        .m_gate   (m_gate)
+        .m_valid  (pooled_valid),
+        .m_data   (pooled),
+        .m_enable (pooled_enable),
+        .m_gate   (pooled_gate)
     );
 
-    gc_delay_line #(.W(USER_W), .CYCLES(GATE_LATENCY + LOSS_LATENCY + RELU_LATENCY + POOL_LATENCY), .CLEAR(0)) u_user (
+    // Factor. What belongs to a word waits for its pooled lanes.
+    wire [USER_W-1:0] user;
+    wire [1:0]        factor, mode;
+    wire [15:0]       factor_0, factor_1, threshold;
+    wire [4:0]        factor_shift;
+    wire [LANES-1:0]  images, choice, over, m_images;
+    wire              backward, late, m_backward;
+
+    gc_delay_line #(.W(USER_W+LANES+58), .CYCLES(POOLED), .CLEAR(0)) u_factor_cfg (
         .clk    (clk),
         .clear  (1'b0),
-        .s_data (s_user),
-        .m_data (m_user)
+        .s_data ({s_user, s_img_enable, s_factor, s_mode, s_delta, s_factor_0, s_factor_1, s_threshold, s_factor_shift}),
+        .m_data ({user, images, factor, mode, backward, factor_0, factor_1, threshold, factor_shift})
+    );
+
+    gc_delay_line #(.W(LANES), .CYCLES(POOLED - GATE_LATENCY), .CLEAR(0)) u_choice (
+        .clk    (clk),
+        .clear  (1'b0),
+        .s_data (s_gate),
+        .m_data (choice)
+    );
+
+    gc_factor #(.LANES(LANES), .DW(DW), .USER_W(USER_W + LANES + 1)) u_factor (
+        .clk         (clk),
+        .rst         (rst),
+        .s_valid     (pooled_valid),
+        .s_factor    (factor),
+        .s_factor_0  (factor_0),
+        .s_factor_1  (factor_1),
+        .s_shift     (factor_shift),
+        .s_mode      (mode),
+        .s_threshold (threshold),
+        .s_draw      (s_draw),
+        .s_rnd       (s_factor_rnd),
+        .s_choice    (choice),
+        .s_data      (pooled),
+        .s_enable    (pooled_enable),
+        .s_gate      (pooled_gate),
+        .s_user      ({images, backward, user}),
+        .m_valid     (m_valid),
+        .m_late      (late),
+        .m_data      (m_data),
+        .m_over      (over),
+        .m_enable    (m_enable),
+        .m_gate      (m_gate),
+        .m_user      ({m_images, m_backward, m_user})
+    );
+
+    // Saturations, in the lanes that take part.
+    gc_saturations #(.LANES(LANES)) u_saturations (
+        .clk                (clk),
+        .rst                (rst),
+        .s_over             (here_over & enable & (s_gate | {LANES{~scale}})),
+        .s_gradient         (gradient),
+        .s_loss_valid       (delta_valid),
+        .s_loss_over        (delta_over),
+        .s_factor           (|factor),
+        .s_product_valid    (late),
+        .s_product_gradient (m_backward),
+        .s_product_over     (over & m_enable & m_images),
+        .sts_saturated      (sts_saturated)
     );
 
     wire _unused = rounded_valid;

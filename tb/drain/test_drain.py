@@ -5,6 +5,7 @@ import cocotb
 import numpy as np
 import pytest
 
+from gradcore.isa.instruction import FACTOR_GATE, FACTOR_KEEP, FACTOR_SIGN
 from gradcore.numerics.fixed_point import requantize, round_shift, saturate
 from gradcore.ops.loss import LOSSES, difference, loss_delta, loss_sum
 from tb.support.bench import cycles, reset, start
@@ -14,6 +15,7 @@ from tb.support.runner import expect_elaboration_error, parameter, run
 
 from .test_pool2x2 import pool
 
+LATE = 6  # a word with a factor comes so much later
 NAMES = {code: name for name, code in LOSSES.items()}
 
 
@@ -48,11 +50,18 @@ def word(**fixed) -> tuple[dict, dict]:
         "t_pos": random.randrange(-top, top),
         "t_neg": random.randrange(-top, top),
         "loss_shift": random.randrange(14, 20),
+        "factor": random.choice([0, 0, FACTOR_SIGN, FACTOR_KEEP, FACTOR_GATE]),
+        "factor_0": random.choice([0, 327, random.getrandbits(16)]),
+        "factor_1": random.choice([4096, 1 << 15, random.getrandbits(16)]),
+        "factor_shift": random.choice([12, 15, random.randrange(32)]),
+        "threshold": random.choice([0, 0xFFFF, random.getrandbits(16)]),
     }
     if not word["pool"]:
         word["fold"] = random.randrange(grid.bit_length())
-        word["loss"] = random.randrange(3)
+        word["loss"] = 0 if word["factor"] else random.randrange(3)
         word["scale"] = random.randrange(2) if word["loss"] == 0 else 0
+    elif word["factor"] == FACTOR_GATE:
+        word["factor"] = 0
     word.update(fixed)
     py = 1 << word["fold"]
     rows, cols = (random.choice([py, random.randrange(py + 1)]) for _ in range(2))  # less at the map's edge
@@ -70,11 +79,24 @@ def word(**fixed) -> tuple[dict, dict]:
         clipped = bool((data != round_shift(d << 16, word["loss_shift"], "half_up")).any())
     if word["scale"]:
         data = data * gate
-    passes = (data > 0) | (not word["relu"])
+    passes = (data > 0) | (not word["relu"] and word["factor"] != FACTOR_SIGN)
     data = (np.maximum(data, 0) if word["relu"] else data).tolist()
     enable, maximum = lane_valid, lane_valid
     if word["pool"]:
         data, enable, maximum = pool(data, word["fold"], grid, rows, cols)
+    draw, late_rnd = ([random.choice([word["threshold"], random.getrandbits(16)]) for _ in range(lanes)] for _ in "ab")
+    if word["factor"]:
+        a = np.array(data)
+        choices = {
+            FACTOR_SIGN: a > 0,
+            FACTOR_KEEP: np.array(draw) >= word["threshold"],
+            FACTOR_GATE: np.array(gate) > 0,
+        }
+        products = a * np.where(choices[word["factor"]], word["factor_1"], word["factor_0"])
+        data = requantize(products, word["factor_shift"], dw, word["mode"], late_rnd)
+        clipped = data != round_shift(products, word["factor_shift"], word["mode"], late_rnd)
+        first |= bool((clipped & np.array(enable) & np.array(img)).any())
+        data, clipped = data.tolist(), False
     user = random.getrandbits(user_w)
     payload = {
         **{n: v & ((1 << dw) - 1) if n.startswith("t_") else v for n, v in word.items()},
@@ -83,6 +105,8 @@ def word(**fixed) -> tuple[dict, dict]:
         "img_enable": pack(img, 1),
         "lane_valid": pack(lane_valid, 1),
         "gate": pack(gate, 1),
+        "draw": pack(draw, 16),
+        "factor_rnd": pack(late_rnd, 16),
         "user": user,
     }
     return payload, {
@@ -114,7 +138,8 @@ async def check(dut, words, gap=0.0):
         latency(),
         ["data", "enable", "gate", "user"],
         gap,
-        late={"gate": parameter("GATE_LATENCY")},
+        late={"gate": parameter("GATE_LATENCY"), "draw": latency(), "factor_rnd": latency() + 3},
+        longer=lambda word: LATE if word["factor"] else 0,
     )
     for result, (payload, expected) in zip(got, words, strict=True):
         enable = unpack(result["enable"], 1, lanes, signed=False)
@@ -147,7 +172,17 @@ async def words_with_gaps_keep_their_own_configuration(dut):
 @cocotb.test()
 async def what_the_gate_takes_away_is_not_saturated(dut):
     await start(dut, cfg_loss_clear=0, s_gate=0)
-    await check(dut, [word(scale=1, pool=0, loss=0) for _ in range(100)])
+    await check(dut, [word(scale=1, pool=0, loss=0, factor=0) for _ in range(100)])
+
+
+@cocotb.test()
+async def factors_of_every_kind(dut):
+    await start(dut, cfg_loss_clear=0, s_gate=0)
+    kinds = (0, FACTOR_SIGN, FACTOR_KEEP, FACTOR_GATE)
+    for gap in (0.0, 0.6):
+        await check(dut, [word(pool=0, loss=0, factor=random.choice(kinds)) for _ in range(100)], gap)
+    folds = range(1, parameter("GRID").bit_length())
+    await check(dut, [word(pool=1, fold=random.choice(folds), loss=0, scale=0, factor=FACTOR_KEEP) for _ in range(40)])
 
 
 @cocotb.test()
@@ -156,7 +191,7 @@ async def pooling_in_every_fold(dut):
     await check(
         dut,
         [
-            word(pool=1, fold=fold, relu=relu, loss=0, scale=0)
+            word(pool=1, fold=fold, relu=relu, loss=0, scale=0, factor=0)
             for _ in range(8)
             for fold in range(1, parameter("GRID").bit_length())
             for relu in range(2)
@@ -168,7 +203,7 @@ async def pooling_in_every_fold(dut):
 async def reset_drops_the_words_on_their_way(dut):
     await start(dut, cfg_loss_clear=0, s_gate=0)
     for when in range(1, latency() + 1, 3):
-        for name, value in word(loss=1, pool=0)[0].items():
+        for name, value in word(loss=1, pool=0, factor=0)[0].items():
             getattr(dut, f"s_{name}").value = value
         dut.s_valid.value = 1
         await cycles(dut, when)

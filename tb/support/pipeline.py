@@ -2,6 +2,7 @@
 """Free-running pipelines (s_valid to m_valid, no ready): feeds words, checks the latency of each."""
 
 import random
+from collections.abc import Callable
 
 from .bench import cycles
 
@@ -11,12 +12,19 @@ def _noise(handle) -> int:
 
 
 async def flow(
-    dut, words: list[dict], latency: int, outputs: list[str], gap: float = 0.0, late: dict[str, int] | None = None
+    dut,
+    words: list[dict],
+    latency: int,
+    outputs: list[str],
+    gap: float = 0.0,
+    late: dict[str, int] | None = None,
+    longer: Callable[[dict], int] = lambda word: 0,
 ) -> list[dict]:
     """Feed `words` (payload by signal name without s_), with idle cycles in between; returns one dict per word.
 
     m_valid must rise exactly `latency` cycles after each word and never else. Inputs are noise in idle cycles. `late`
-    names inputs that come so many cycles after their word.
+    names inputs that come so many cycles after their word. `longer` says how many cycles a word takes more; a word that
+    takes fewer than the one before follows as many cycles later.
     """
     late = late or {}
     names = list(words[0])
@@ -25,17 +33,19 @@ async def flow(
     for word in words:
         while random.random() < gap:
             schedule.append(None)
+        before = max((longer(one) - k for k, one in enumerate(schedule[:-9:-1]) if one is not None), default=0)
+        schedule += [None] * (before - longer(word))
         schedule.append(word)
+    leaving = {at + latency + longer(one) - 1: at for at, one in enumerate(schedule) if one is not None}
     results = []
-    for now in range(len(schedule) + latency):
+    for now in range(max(leaving) + 1):
         dut.s_valid.value = int(now < len(schedule) and schedule[now] is not None)
         for name, handle in handles.items():
             then = now - late.get(name, 0)
             word = schedule[then] if 0 <= then < len(schedule) else None
             handle.value = _noise(handle) if word is None else word[name]
         await cycles(dut, 1)
-        entered = now - latency + 1
-        expected = 0 <= entered < len(schedule) and schedule[entered] is not None
+        expected = now in leaving
         valid = dut.m_valid.value
         assert valid.is_resolvable and bool(valid) == expected, f"cycle {now}: m_valid {valid}, not {expected}"
         if expected:

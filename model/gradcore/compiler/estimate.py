@@ -14,7 +14,7 @@ from math import inf
 from gradcore.compiler.tokens import COMPUTE, READ
 from gradcore.isa.instruction import ENGINES, WU, Opcode
 
-TURN_ROUND, READ_LATENCY, DRAIN_LATENCY, FETCH_LATENCY = 2, 6, 24, 34
+TURN_ROUND, READ_LATENCY, DRAIN_LATENCY, FACTOR_LATENCY, FETCH_LATENCY = 2, 6, 24, 6, 34
 # Cycles of a transfer besides its beats and the memory's latency, which an UPDATE meets twice.
 TRANSFER_LATENCY = {Opcode.LOAD: 25, Opcode.LOADW: 7, Opcode.STORE: 25, Opcode.UPDATE: 39}
 _TINY = 1e-6  # cycles that are rounding of a sum
@@ -99,7 +99,9 @@ def timeline(ops: list, needs: list, memory: Bandwidth = Bandwidth()) -> list:
                     ends[index] = written[index] = now + step
                     if queue.number == COMPUTE:
                         read[index] = ends[index] + READ_LATENCY
-                        written[index] = ends[index] + DRAIN_LATENCY + queue.op.instr["n_last"]
+                        instr = queue.op.instr
+                        late = FACTOR_LATENCY * bool(instr["factor"])
+                        written[index] = ends[index] + DRAIN_LATENCY + late + instr["n_last"]
             now += step
 
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The forward pass, chain by chain."""
 
+from typing import Any
+
 from gradcore.compiler.body import Body
 from gradcore.compiler.chains import forward_tiles
 from gradcore.compiler.gates import gate_place, spill
@@ -52,11 +54,11 @@ def _group(body: Body, index: int, image: int, read: Slots, write: Slots, chaine
             body.ops.append(load_gate(setting, p.name, memory.target, group, memory.target_gate.place(group)))
     tile = read.place(source, image) if chained else body.need_tile(read, index, source, image)
     out = write.place(dest, image)
-    more = {}
+    more: dict[str, Any] = dict(train=body.train)
     if loss and not setting.softmax:
-        more = dict(targets=gate_place(setting, memory.target_gate, image))
+        more |= dict(targets=gate_place(setting, memory.target_gate, image))
     elif body.train and memory.gate[index]:
-        more = dict(gate=gate_place(setting, memory.gate[index], image))
+        more |= dict(gate=gate_place(setting, memory.gate[index], image))
     body.ops += forward(setting, index, image, tile, out, body.weight_rows[index], **more)
     if "gate" in more and setting.completes(image, setting.folds(index).fp, memory.gate[index].tile.fold):
         body.ops += spill(setting, index, image)

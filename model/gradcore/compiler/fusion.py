@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the engine does in one instruction: a convolution, the ReLU and the maximum pooling behind it, the loss behind
-the last one. Finds those runs in a network's graph and refuses what is none of them."""
+"""What the engine does in one instruction: a convolution, the ReLU, the maximum pooling and the dropout behind it, or a
+leaky ReLU, the loss behind the last one. Finds those runs in a network's graph and refuses what is none of them."""
 
 from gradcore.compiler.limits import CompileError
 from gradcore.network.graph import INPUT
+from gradcore.ops.activation import LeakyRelu
+from gradcore.ops.dropout import Dropping
 from gradcore.ops.layer import Parametric
+
+# What a layer that stands alone must stand behind.
+NEAREST = {
+    Dropping: "a dropout behind a convolution or its ReLU or 2x2 maximum pooling, with no other reader",
+    LeakyRelu: "a leaky ReLU directly behind a convolution, without a pooling or a dropout behind it",
+}
 
 
 class NotOnEngine(CompileError):
@@ -36,13 +44,18 @@ def check_chain(network, cols: int) -> None:
         operator, layer = node.operator, graph.tensors[node.name].layer_name
         if not isinstance(operator, Parametric):
             if node.name not in fused:
-                nearest = "convolutions, each with a ReLU and a 2x2 maximum pooling behind it"
+                nearest = NEAREST.get(
+                    type(operator), "convolutions, each with a ReLU and a 2x2 maximum pooling behind it"
+                )
                 raise NotOnEngine(layer, operator.what, nearest)
         elif operator.stride != (1, 1) and node.inputs != (INPUT,):
             what = f"a {operator.what} of stride {operator.stride[0]}x{operator.stride[1]} behind another layer"
             raise NotOnEngine(layer, what, "1x1; the first layer, whose input the host unfolds, may have any")
         elif operator.groups > 1:
             check_groups(layer, node, cols)
+    if layers[-1].factor:
+        what = layers[-1].factor.operator.what
+        raise NotOnEngine(graph.output.layer_name, f"a {what} before the loss", "one before the last convolution")
     for before, p in zip((None, *layers), layers):
         if p.input != (before.output if before else INPUT):
             raise NotOnEngine(p.name, "a branch", f"a layer that reads '{before.name}' alone" if before else "a chain")

@@ -13,6 +13,8 @@ QUANTITIES = {
     "disp_y0": "rows of padding",
     "disp_x0": "columns of padding",
     "bias_exp": "shift of the bias",
+    "factor_shift": "shift of the product of a dropout or leaky ReLU",
+    "factor_1": "factor of a dropout or leaky ReLU, in the format of its local gradient",
 }
 
 

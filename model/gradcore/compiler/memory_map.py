@@ -201,7 +201,7 @@ def memory_map(network, forward, layers, config: EngineConfig, images: int, choi
 
     wanted, spilled = {}, [None] * len(layers)
     for index, (p, tensor) in enumerate(zip(layers, delta)):
-        if index == len(layers) - 1 or not (p.relu or p.pool) or not tensor:
+        if index == len(layers) - 1 or not p.gated or not tensor:
             continue
         users = {index} if p.pool else {index, index + 1}
         tile = Tile(tensor.tile.fold, tensor.tile.channels, tensor.tile.rows, tensor.tile.columns)

@@ -4,6 +4,7 @@
 from collections import defaultdict
 from itertools import product
 
+from gradcore.compiler.factors import backward_factor, forward_factor
 from gradcore.compiler.folds import delta_shape
 from gradcore.compiler.limits import CompileError
 from gradcore.compiler.operation import Op, Part, Place, Rows, compute_cycles, make
@@ -80,8 +81,8 @@ def forward(setting: Setting, index: int, image: int, source: Place, dest: Place
     the network has it, unless that has a stride: unfolding saves steps in WU only.
 
     `more`: gate, the Place that gates are written to; targets, the Place of the loss's targets; area, the blocks to
-    compute; maps (first, end), the output maps, to which `dest`, `rows` and gates then belong; part, the Part of the
-    reduction, to which `source` and `rows` then belong, with the `strides` of its rows.
+    compute; train, whether dropout drops; maps (first, end), the output maps, to which `dest`, `rows` and gates then
+    belong; part, the Part of the reduction, to which `source` and `rows` then belong, with the `strides` of its rows.
     """
     p, fold, cols = setting.forward[index], setting.folds(index).fp, setting.config.cols
     gate, targets = more.get("gate"), more.get("targets")
@@ -107,6 +108,7 @@ def forward(setting: Setting, index: int, image: int, source: Place, dest: Place
         wgt_stride_cg=setting.config.lanes if split else cols,
         bias_base=rows.bias_base % setting.config.wgt_depth,
         split=split,
+        **forward_factor(p, more.get("train", False)),
         **_common(setting, fold, image, p.conv_shape),
         map0=maps[0],
         **_column_groups(setting, maps),
@@ -176,8 +178,10 @@ def backward(setting: Setting, index: int, image: int, source: Place, dest: Plac
         **operand(setting, "dst", dest, fold, image, p.in_shape),
     )
     operands, late = ["row", "dst"], []
+    before = setting.layers[index - 1]
+    common |= backward_factor(before)
     if gate:
-        common |= operand(setting, "gate", gate, fold, image) | dict(scale=1)
+        common |= operand(setting, "gate", gate, fold, image) | dict(scale=before.relu)
         operands.append("gate")
         late += gate.ranges
 

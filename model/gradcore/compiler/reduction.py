@@ -62,7 +62,7 @@ def forward_parts(body: Body, index: int, group: MapGroup, source, results: dict
             read = place(pixels, image, part)
             rows, strides = weights.part(part, tuple(n - group.outputs[0] for n in maps))
             more = dict(area=area, maps=maps, part=part, strides=strides, **places(part.last))
-            body.ops.extend(forward(setting, index, image, read, more.pop("dest"), rows, **more))
+            body.ops.extend(forward(setting, index, image, read, more.pop("dest"), rows, train=body.train, **more))
 
     shape, groups = p.conv_shape, _column_groups(group.outputs, config.cols)
     _blocks(body, index, shape, fold, setting.group_images(index), (source, results), groups, emit, 1 + bool(p.pool))

@@ -186,11 +186,11 @@ def _together(layers: tuple, more: set) -> set:
         return layers[index].shift_bp is not None
 
     for index in sorted(more):
-        while index < len(layers) - 1 and layers[index].relu and not layers[index].pool and errors(index + 1):
+        while index < len(layers) - 1 and layers[index].gated and not layers[index].pool and errors(index + 1):
             index += 1
             more.add(index)
     for index in sorted(more):
-        while index and layers[index - 1].relu and not layers[index - 1].pool and errors(index):
+        while index and layers[index - 1].gated and not layers[index - 1].pool and errors(index):
             index -= 1
             more.add(index)
     return more

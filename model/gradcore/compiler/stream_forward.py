@@ -77,6 +77,7 @@ def _forward_group(body: Body, index: int, group: MapGroup):
                         rows, own = weights.need(maps), group.given(maps)
                         places = {name: one.place(pixels, image, own) for name, one in results.items()}
                         dest = places.pop("dest")
-                        body.ops += forward(setting, index, image, read, dest, rows, area=area, maps=own, **places)
+                        more = dict(area=area, maps=own, train=body.train, **places)
+                        body.ops += forward(setting, index, image, read, dest, rows, **more)
                         for one in results.values():
                             one.finish(pixels, image, own, image + images)

@@ -27,6 +27,7 @@ ENGINE = {Opcode.LOAD: 0, Opcode.LOADW: 1, Opcode.COMPUTE: 2, Opcode.STORE: 3, O
 PRODUCERS = ("load", "wload", "compute_read", "compute_written", "store", "update")  # bits of `wait`
 FP, BP, WU = 0, 1, 2
 GATE_BUFFER = 2
+FACTOR_SIGN, FACTOR_KEEP, FACTOR_GATE = 1, 2, 3  # what chooses the factor of a result
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,8 @@ FIELDS: dict[Opcode, dict[str, Field]] = {
         "disp_x0": Field(32, 8, 8, True),
         **_halves(33, "wgt_base", "wgt_stride_g", "wgt_stride_ky", "wgt_stride_kx", "wgt_stride_cg", "bias_base"),
         "bias_exp": Field(39, 0, 4),
+        "factor": Field(39, 4, 2),
+        "factor_shift": Field(39, 6, 5),
         **_halves(
             40,
             "grad_base",
@@ -148,7 +151,7 @@ FIELDS: dict[Opcode, dict[str, Field]] = {
         "loss_shift": Field(49, 0, 6),
         **_halves(50, "n_valid", "rnd_tag", "n_base", "height", "width"),
         "gate_base": Field(55, 0, 20),
-        **_halves(57, "by0", "bx0"),
+        **_halves(57, "by0", "bx0", "factor_0", "factor_1", "keep_threshold", "factor_tag", "keep_tag"),
     },
     Opcode.UPDATE: {
         **_ALL,
@@ -314,6 +317,7 @@ def problem(instr: Instruction, config: EngineConfig) -> str:
         limits["split"] = int(config.split and instr["mode"] == FP)
         one_pass = instr["mode"] != WU and all(instr[name] == 1 for name in ("n_g", "n_by", "n_bx"))
         limits |= dict.fromkeys(("keep_in", "keep_out"), int(one_pass))
+        limits["factor"] = 0 if instr["loss"] else FACTOR_KEEP if instr["pool"] else FACTOR_GATE
     if instr.opcode in (Opcode.LOAD, Opcode.STORE):
         limits["packed"] = int(instr["buffer"] == GATE_BUFFER)
     if instr.opcode == Opcode.STORE:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcore.isa.fold import lane_images
-from gradcore.isa.instruction import BP, WU, Instruction
+from gradcore.isa.instruction import BP, FACTOR_GATE, FACTOR_SIGN, WU, Instruction
 from gradcore.machine import drain as arithmetic
 from gradcore.machine.banks import Banks, Map, Places
 from gradcore.numerics.fixed_point import fits, wrap
@@ -174,10 +174,14 @@ class Compute:
 
     def _coordinates(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """y, x (blocks, channels, lanes) of the computed map, image of each lane, channel."""
-        lane, grid, py = np.arange(self.config.lanes), self.config.grid, 1 << self.instr["fold"]
+        grid, py = self.config.grid, 1 << self.instr["fold"]
         n = lane_images(grid, self.instr["fold"], self.instr["n_base"] // (grid // py) ** 2)
-        y, x = self.y0[:, None, None] + lane // grid % py, self.x0[:, None, None] + lane % grid % py
-        return y, x, n, self.instr["map0"] + self.channels[:, None]
+        return *self._pixels(self.instr["fold"]), n, self.instr["map0"] + self.channels[:, None]
+
+    def _pixels(self, fold: int) -> tuple[np.ndarray, np.ndarray]:
+        """y, x (blocks, channels, lanes) of the map that has the blocks in a fold."""
+        lane, grid, py = np.arange(self.config.lanes), self.config.grid, 1 << fold
+        return (self.by * py)[:, None, None] + lane // grid % py, (self.bx * py)[:, None, None] + lane % grid % py
 
     def targets(self) -> list[tuple[Banks, np.ndarray, np.ndarray]]:
         """[(banks, index, mask)] of the vectors that the results go to: destination and gate; none of sums that stay in
@@ -209,23 +213,33 @@ class Compute:
         )
         a, saturated = arithmetic.requantise(acc.transpose(0, 2, 1), instr, y, x, n, channel, width, machine.seed)
         enable = inside & (n < instr["n_base"] + instr["n_valid"])
-        if instr["scale"] or instr["loss"]:
+        bits = np.ones(a.shape, np.int64)
+        if instr["scale"] or instr["loss"] or instr["factor"] == FACTOR_GATE:
             bits = machine.gate.read(*self._gate()) & 1
         if instr["scale"]:
             a, saturated = np.where(bits != 0, a, 0), saturated & (bits != 0)
         if instr["loss"]:
             a, clipped, total = arithmetic.loss(a, instr, bits, enable, width)
             machine.loss += total
+        gate = np.ones(a.shape, bool)
+        if instr["relu"] or instr["factor"] == FACTOR_SIGN:
+            gate = a > 0
+        if instr["relu"]:
+            a = np.maximum(a, 0)
+        if instr["pool"]:
+            a, gate = arithmetic.pool(a, gate, inside, self.config.grid, instr["fold"])
         # A vector counts once, however many of its lanes were saturated.
         vectors = (saturated & enable).any(axis=-1)
+        if instr["factor"]:
+            y, x = self._pixels(instr["fold"] - instr["pool"])
+            if instr["pool"]:
+                enable = arithmetic.pooled_lanes(inside, self.config.grid, instr["fold"])
+                enable = enable & (n < instr["n_base"] + instr["n_valid"])
+            a, saturated = arithmetic.factor(a, instr, bits, y, x, n, channel, width, machine.seed)
+            vectors = vectors | (saturated & enable).any(axis=-1)
         delta = vectors if instr["mode"] == BP else np.zeros_like(vectors)
         machine.saturated["act"] += int((vectors & ~delta).sum())
         machine.saturated["delta"] += int((delta | clipped.any(axis=-1) if instr["loss"] else delta).sum())
-        gate = np.ones(a.shape, bool)
-        if instr["relu"]:
-            a, gate = np.maximum(a, 0), a > 0
-        if instr["pool"]:
-            a, gate = arithmetic.pool(a, gate, inside, self.config.grid, instr["fold"])
         for (banks, index, mask), values in zip(self.targets(), (a, gate.astype(np.int64))):
             banks.write(index, values, mask)
 

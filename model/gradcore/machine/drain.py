@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the engine's datapath does with one COMPUTE, on arrays whose last axis is the lane: drain of FP and BP
-(doc/numerics.md)."""
+(doc/numerics.md, doc/instructions.md)."""
 
 import numpy as np
 
-from gradcore.isa.instruction import Instruction
+from gradcore.isa.instruction import FACTOR_KEEP, FACTOR_SIGN, Instruction
 from gradcore.numerics.fixed_point import int64, round_shift, saturate
 from gradcore.numerics.random_numbers import even_bits, odd_bits, position_random
 from gradcore.ops.loss import LOSSES, difference, loss_delta
@@ -35,10 +35,39 @@ def requantise(
 ) -> tuple[np.ndarray, np.ndarray]:
     """(numbers of `width` bits, whether each was saturated) of sums; y, x, n, channel (broadcast) give each element's
     place for stochastic rounding."""
-    rnd = None
-    if instr["rounding"] == STOCHASTIC:
-        rnd = position_random(seed, instr["rnd_tag"], channel, (y << 8 | odd_bits(n)), (x << 8 | even_bits(n)))
-    rounded = round_shift(acc, instr["shift"], instr["rounding"], rnd)
+    place = (channel, y << 8 | odd_bits(n), x << 8 | even_bits(n))
+    return _rounded(acc, instr, instr["shift"], instr["rnd_tag"], place, width, seed)
+
+
+def factor(
+    words: np.ndarray,
+    instr: Instruction,
+    bits: np.ndarray,
+    y: np.ndarray,
+    x: np.ndarray,
+    n: np.ndarray,
+    channel: np.ndarray,
+    width: int,
+    seed: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """(words times their factor, whether each was saturated); `bits`: gate bits, which one of the choices reads; y, x,
+    n, channel: places of the results."""
+    place = (channel, y << 8 | odd_bits(n), x << 8 | even_bits(n))
+    if instr["factor"] == FACTOR_SIGN:
+        first = words > 0
+    elif instr["factor"] == FACTOR_KEEP:
+        first = position_random(seed, instr["keep_tag"], *place) >= instr["keep_threshold"]
+    else:
+        first = bits != 0
+    products = int64(words) * np.where(first, instr["factor_1"], instr["factor_0"])
+    return _rounded(products, instr, instr["factor_shift"], instr["factor_tag"], place, width, seed)
+
+
+def _rounded(
+    sums: np.ndarray, instr: Instruction, shift: int, tag: int, place: tuple, width: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    rnd = position_random(seed, tag, *place) if instr["rounding"] == STOCHASTIC else None
+    rounded = round_shift(sums, shift, instr["rounding"], rnd)
     found = saturate(rounded, width)
     return found, found != rounded
 
@@ -60,15 +89,30 @@ def loss(
 def pool(a: np.ndarray, gate: np.ndarray, inside: np.ndarray, grid: int, fold: int) -> tuple[np.ndarray, np.ndarray]:
     """(pooled, gate): 2x2 maximum over the lanes of the last axis; results sit at pixel (y/2, x/2) of their block, the
     gate keeps only the first maximum of each window that lies inside the map."""
-    shape = (*a.shape[:-1], grid // 2, 2, grid // 2, 2)
-    windows = np.moveaxis(a.reshape(shape), -3, -2).reshape(*a.shape[:-1], grid // 2, grid // 2, 4)
-    whole = np.asarray(np.moveaxis(inside.reshape(shape), -3, -2).reshape(windows.shape).all(axis=-1))
+    windows = _windows(a, grid)
+    whole = np.asarray(_windows(inside, grid).all(axis=-1))
     first = np.arange(4) == windows.argmax(axis=-1)[..., None]
     first &= whole[..., None]
     spread = np.moveaxis(first.reshape(*a.shape[:-1], grid // 2, grid // 2, 2, 2), -2, -3).reshape(a.shape)
+    return _placed(windows.max(axis=-1), grid, fold), gate & spread
+
+
+def pooled_lanes(inside: np.ndarray, grid: int, fold: int) -> np.ndarray:
+    """The lanes where the results of complete windows are."""
+    return _placed(np.asarray(_windows(inside, grid).all(axis=-1)), grid, fold)
+
+
+def _windows(lanes: np.ndarray, grid: int) -> np.ndarray:
+    """(rows, columns, 4) of windows."""
+    shape = (*lanes.shape[:-1], grid // 2, 2, grid // 2, 2)
+    return np.moveaxis(lanes.reshape(shape), -3, -2).reshape(*lanes.shape[:-1], grid // 2, grid // 2, 4)
+
+
+def _placed(values: np.ndarray, grid: int, fold: int) -> np.ndarray:
+    """Results of windows (rows, columns) in their lanes."""
     py = 1 << fold
     half = np.arange(grid // 2)
     place = 2 * half // py * py + 2 * half % py // 2  # lane row (or column) of the result of a window
-    out = np.zeros((*a.shape[:-1], grid, grid), a.dtype)
-    out[..., place[:, None], place[None, :]] = windows.max(axis=-1)
-    return out.reshape(a.shape), gate & spread
+    out = np.zeros((*values.shape[:-2], grid, grid), values.dtype)
+    out[..., place[:, None], place[None, :]] = values
+    return out.reshape(*values.shape[:-2], grid * grid)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The layers with weights, each with the activation and the pooling that follow it alone."""
+"""The layers with weights, each with the activation, the pooling and the dropout that follow it alone."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -7,14 +7,33 @@ from typing import TYPE_CHECKING
 
 from gradcore.network.graph import Graph, Node
 from gradcore.network.update_numbers import update_parameters
-from gradcore.ops.activation import Relu
+from gradcore.ops.activation import LeakyRelu, Relu
 from gradcore.ops.checks import NetworkError
+from gradcore.ops.dropout import Dropping
 from gradcore.ops.layer import Parametric, Shape
 from gradcore.ops.max_pooling import MaxPooling
 from gradcore.ops.optimiser import UpdateParameters
 
 if TYPE_CHECKING:
     from gradcore.network.description import Network
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A leaky ReLU or a dropout that ends what is done in one. layer, source_layer: numbers that the random numbers of
+    its output's and of its input's words have; shift_fp, shift_bp: from products to words, of its output and of its
+    input's local gradient (None where that is not needed; below zero: to the left)."""
+
+    operator: LeakyRelu | Dropping
+    layer: int
+    source_layer: int
+    shift_fp: int
+    shift_bp: int | None
+
+    @property
+    def gated(self) -> bool:
+        """Does the gate choose the factor in the backward pass?"""
+        return isinstance(self.operator, LeakyRelu)
 
 
 @dataclass(frozen=True)
@@ -48,6 +67,7 @@ class LayerParameters:
     bias: bool
     relu: bool
     pool: int | None
+    factor: Factor | None
     fa: int
     fo: int
     fw: int
@@ -63,6 +83,11 @@ class LayerParameters:
     trainable: bool
     weight_update: UpdateParameters | None
     bias_update: UpdateParameters | None
+
+    @property
+    def gated(self) -> bool:
+        """Has its backward pass gates?"""
+        return self.relu or bool(self.pool) or bool(self.factor and self.factor.gated)
 
 
 def weighted_layers(
@@ -115,6 +140,7 @@ def _parameters(
         bias=w.bias,
         relu=any(isinstance(n.operator, Relu) for n in run),
         pool=2 if any(isinstance(n.operator, MaxPooling) for n in run) else None,
+        factor=_factor(graph, run),
         fa=source.frac,
         fo=sums.frac,
         fw=w.fw,
@@ -134,10 +160,30 @@ def _parameters(
 
 
 def _run(graph: Graph, node: Node) -> list[Node]:
-    """The node, a ReLU and a 2x2 maximum pooling behind it, as far as each reads the one before alone."""
+    """The node, a ReLU, a 2x2 maximum pooling and a dropout behind it, or a leaky ReLU, as far as each reads the one
+    before alone."""
     run = [node]
-    for operator in (Relu(), MaxPooling()):
+
+    def reader() -> Node | None:
         readers = graph.readers[run[-1].name]
-        if len(readers) == 1 and readers[0].operator == operator:
-            run.append(readers[0])
+        return readers[0] if len(readers) == 1 else None
+
+    for operator in (Relu(), MaxPooling()):
+        found = reader()
+        if found and found.operator == operator:
+            run.append(found)
+    found = reader()
+    if found and isinstance(found.operator, (LeakyRelu, Dropping) if len(run) == 1 else Dropping):
+        run.append(found)
     return run
+
+
+def _factor(graph: Graph, run: list[Node]) -> Factor | None:
+    node = run[-1]
+    if not isinstance(node.operator, (LeakyRelu, Dropping)):
+        return None
+    source = graph.tensors[node.inputs[0]]
+    assert source.layer is not None
+    needed = source.delta_frac is not None and graph.tensors[node.name].delta_frac is not None
+    shift_bp = graph.contribution_frac(node) - source.known_delta_frac if needed else None
+    return Factor(node.operator, node.layer, source.layer, node.shift, shift_bp)

@@ -91,7 +91,8 @@ def by_layer(network: Network, done: Pass) -> dict:
     for p in network.parameters:
         gate = np.ones(done.words[p.name].shape, dtype=bool)
         for name in p.nodes[1:]:
-            gate = gate & operators[name].gate(done.saved[name], gate.shape)
+            if not operators[name].rounded:
+                gate = gate & operators[name].gate(done.saved[name], gate.shape)
         grad, grad_bias = done.gradients.get(p.name, (None, None))
         values = (done.words[p.input], done.words[p.name], done.words[p.output], gate, done.deltas.get(p.name))
         for key, value in zip(TENSORS, (*values, done.deltas.get(p.input), grad, grad_bias)):

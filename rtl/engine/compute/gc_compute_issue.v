@@ -2,8 +2,9 @@
 // Turns a COMPUTE instruction into one array step per cycle: the accesses of the row and column operands, the weight
 // row and the pass marks (doc/instructions.md, "COMPUTE"). `start` begins an instruction that stays on s_instruction
 // until m_done, the cycle of its last step. The last step of a pass waits (sts_pad) until the columns of the pass
-// before are out, also across instructions. Sums that the instruction before has kept are not cleared by one that
-// takes them; s_clear, between two programs, forgets them. Outputs are registered; there is no back-pressure.
+// before are out, also across instructions, and LATE cycles more behind one whose results take a factor. Sums that the
+// instruction before has kept are not cleared by one that takes them; s_clear, between two programs, forgets them.
+// Outputs are registered; there is no back-pressure.
 `default_nettype none
 
 module gc_compute_issue #(
@@ -47,18 +48,19 @@ module gc_compute_issue #(
     localparam [COLS_LOG:0] ALL_COLUMNS = COLS[COLS_LOG:0];
     localparam [COLS_LOG:0] ONE         = 1;
     localparam [15:0]       ALL_STEPS   = COLS[15:0];
+    localparam [COLS_LOG+1:0] LATE      = 6;   // latency of gc_factor
 
     localparam [1:0]        BP = 2'd1, WU = 2'd2;
 
     // Fields of the instruction.
-    wire [1:0]  mode, fold, row_fold, col_fold;
+    wire [1:0]  mode, fold, row_fold, col_fold, factor;
     wire        row_buf, bias, split, keep_in, keep_out;
     wire [15:0] n_g, n_rg, n_by, n_bx, n_ky, n_kx, n_c, n_last, by0, bx0;
     wire [19:0] unused;
     gc_decode_compute u_compute (
         .s_instruction(s_instruction),
         .m_mode(mode), .m_row_buf(row_buf), .m_bias(bias), .m_split(split),
-        .m_keep_in(keep_in), .m_keep_out(keep_out),
+        .m_keep_in(keep_in), .m_keep_out(keep_out), .m_factor(factor),
         .m_fold(fold), .m_row_fold(row_fold), .m_col_fold(col_fold),
         .m_n_g(n_g), .m_n_rg(n_rg), .m_n_by(n_by), .m_n_bx(n_bx),
         .m_n_ky(n_ky), .m_n_kx(n_kx), .m_n_c(n_c), .m_n_last(n_last),
@@ -103,9 +105,9 @@ module gc_compute_issue #(
     reg run_q;
     reg bias_q;
     reg kept_q;                 // the instruction before has left its sums in the array
-    reg [COLS_LOG:0] owed_q;    // cycles until the columns of the pass before are out, less one
+    reg [COLS_LOG+1:0] owed_q;  // cycles until the columns of the pass before are out, less one
     reg              owes_q;    // it is not zero
-
+    reg              late_q;    // an instruction with late results has ended: the next ones must not meet them
     wire inner_last = (&at_last[6:4]) && (wu || at_last[3]);
     wire pass_first = (&at_first[6:4]) && (wu || at_first[3]) && !bias_q;
     wire pass_last  = inner_last && (!bias_step || bias_q);
@@ -153,18 +155,23 @@ module gc_compute_issue #(
         else if (m_done) kept_q <= keep_out;
         if (start)     bias_q <= 1'b0;
         else if (emit) bias_q <= inner_last && bias_step && !bias_q;
+        late_q <= m_done && |factor && !wu && !keep_out;
         if (m_pass) begin
-            owed_q <= owed;
+            owed_q <= {1'b0, owed};
             owes_q <= |owed;
+        end else if (late_q) begin
+            owed_q <= owed_q + LATE - {1'b0, ONE};
+            owes_q <= 1'b1;
         end else if (owes_q) begin
-            owed_q <= owed_q - ONE;
-            owes_q <= owed_q != ONE;
+            owed_q <= owed_q - {1'b0, ONE};
+            owes_q <= owed_q != {1'b0, ONE};
         end
         if (rst) begin
             run_q  <= 1'b0;
             bias_q <= 1'b0;
             kept_q <= 1'b0;
             owes_q <= 1'b0;
+            late_q <= 1'b0;
         end
     end
 
@@ -237,9 +244,7 @@ module gc_compute_issue #(
         .advance(advance[6] && group_end), .restart(restart[6]),
         .stride(wgt_stride_cg), .m_term(wgt_cg)
     );
-
-    wire [15:0] wgt_addr = wgt_base + wgt_g + wgt_ky + wgt_kx + wgt_cg + (backward ? 16'd0 : c_low);
-
+    wire [15:0]         wgt_addr = wgt_base + wgt_g + wgt_ky + wgt_kx + wgt_cg + (backward ? 16'd0 : c_low);
     wire [15:0]         row_addr = row_base + row_by + row_bx + row_c;
     wire [15:0]         col_addr = col_base + col_by + col_bx + col_c;
     wire [ACCESS_W-1:0] row;

@@ -42,6 +42,13 @@ module gc_compute_places #(
     output reg  [15:0]         m_rnd_tag,
     output reg  [15:0]         m_map0,
     output reg  [15:0]         m_n_base,
+    output reg  [1:0]          m_factor,
+    output reg  [4:0]          m_factor_shift,
+    output reg  [15:0]         m_factor_0,
+    output reg  [15:0]         m_factor_1,
+    output reg  [15:0]         m_keep_threshold,
+    output reg  [15:0]         m_factor_tag,
+    output reg  [15:0]         m_keep_tag,
     output reg  [15:0]         m_grad_addr,
     output reg  [ACCESS_W-1:0] m_dst,
     output reg  [ACCESS_W-1:0] m_gate,         // also the coordinates of the computed map
@@ -69,7 +76,7 @@ module gc_compute_places #(
         .m_opcode(common_unused[3:0]), .m_wait(common_unused[9:4]),
         .m_signal_read(common_unused[14:10]), .m_tag(common_unused[25:15])
     );
-    wire [1:0]  mode, loss, rounding, fold, dst_fold, gate_fold;
+    wire [1:0]  mode, loss, rounding, fold, dst_fold, gate_fold, factor;
     wire        dst_buf, relu, pool, gate_write, scale, grad_first, split, keep_out;
     wire [5:0]  shift;
     wire [15:0] n_g, n_rg, n_by, n_bx, n_ky, n_kx, by0, bx0;
@@ -84,7 +91,7 @@ module gc_compute_places #(
         .m_row_buf(compute_unused[0]), .m_bias(compute_unused[1]),
         .m_row_fold(compute_unused[3:2]), .m_col_fold(compute_unused[5:4]),
         .m_n_c(compute_unused[21:6]), .m_n_last(compute_unused[37:22]),
-        .m_keep_in(compute_unused[38]), .m_keep_out(keep_out)
+        .m_keep_in(compute_unused[38]), .m_keep_out(keep_out), .m_factor(factor)
     );
     wire [15:0] dst_base, dst_stride_y, dst_stride_x, dst_height, dst_width;
     wire [15:0] gate_stride_y, gate_stride_x, height, width;
@@ -93,6 +100,8 @@ module gc_compute_places #(
     wire [15:0] grad_base, grad_stride_rg, grad_stride_ky, grad_stride_kx, grad_bias_base;
     wire [15:0] t_pos, t_neg, n_valid, rnd_tag, map0, n_base;
     wire [5:0]  loss_shift;
+    wire [4:0]  factor_shift;
+    wire [15:0] factor_0, factor_1, keep_threshold, factor_tag, keep_tag;
     gc_decode_results u_results (
         .s_instruction(instruction),
         .m_dst_base(dst_base), .m_dst_stride_y(dst_stride_y), .m_dst_stride_x(dst_stride_x),
@@ -104,7 +113,9 @@ module gc_compute_places #(
         .m_grad_base(grad_base), .m_grad_bias_base(grad_bias_base), .m_grad_stride_rg(grad_stride_rg),
         .m_grad_stride_ky(grad_stride_ky), .m_grad_stride_kx(grad_stride_kx),
         .m_t_pos(t_pos), .m_t_neg(t_neg), .m_loss_shift(loss_shift),
-        .m_n_valid(n_valid), .m_rnd_tag(rnd_tag), .m_map0(map0), .m_n_base(n_base)
+        .m_n_valid(n_valid), .m_rnd_tag(rnd_tag), .m_map0(map0), .m_n_base(n_base),
+        .m_factor_shift(factor_shift), .m_factor_0(factor_0), .m_factor_1(factor_1),
+        .m_keep_threshold(keep_threshold), .m_factor_tag(factor_tag), .m_keep_tag(keep_tag)
     );
     wire       wu      = mode == WU;
     wire [1:0] dst_a   = fold - {1'b0, pool};
@@ -248,6 +259,13 @@ module gc_compute_places #(
         m_rnd_tag    <= rnd_tag;
         m_map0       <= map0;
         m_n_base     <= n_base;
+        m_factor     <= wu || keep_out ? 2'd0 : factor;
+        m_factor_shift <= factor_shift;
+        m_factor_0   <= factor_0;
+        m_factor_1   <= factor_1;
+        m_keep_threshold <= keep_threshold;
+        m_factor_tag <= factor_tag;
+        m_keep_tag   <= keep_tag;
         m_grad_addr  <= is_sum ? grad_bias_base + index[0 +: 16] : grad_base + grad_rg + grad_ky + grad_kx + chan;
         m_dst        <= dst;
         m_gate       <= gate;

@@ -46,6 +46,13 @@ module gc_compute_results #(
     input  wire [15:0]                s_rnd_tag,
     input  wire [15:0]                s_map0,
     input  wire [15:0]                s_n_base,
+    input  wire [1:0]                 s_factor,
+    input  wire [4:0]                 s_factor_shift,
+    input  wire [15:0]                s_factor_0,
+    input  wire [15:0]                s_factor_1,
+    input  wire [15:0]                s_keep_threshold,
+    input  wire [15:0]                s_factor_tag,
+    input  wire [15:0]                s_keep_tag,
     input  wire [GRID*GRID*ACC_W-1:0] s_acc,
     // gate buffer
     output wire                       m_gate_rd_valid,
@@ -74,18 +81,16 @@ module gc_compute_results #(
     localparam LANES   = GRID*GRID;
     // the results are at the write ports 11 cycles after the sums, a token's first read comes 3 later
     localparam SETTLE  = 9;
+    localparam LATE    = 6;                   // results with a factor come so much later
+    localparam POOLED  = 8;                   // drain: cycles from its gate input to pooled words
     localparam GATE    = 3;                   // drain: cycles from its input to its gate input
     localparam EARLY   = RANDOM + GATE - GATE_READ;
-    localparam ASK_W   = 1 + 2;                                 // fields that the gate read needs
-    localparam DRAIN_W = 5 + 1 + 4 + 2 + 2 + 6 + 2*DW + 5 + 7;  // those that the drain alone needs
+    localparam GATED   = 2'd3;                // a factor that the gate chooses
+    localparam ASK_W   = 1 + 2 + 1;                                 // fields that the gate read needs
+    localparam DRAIN_W = 5 + 1 + 4 + 2 + 2 + 6 + 2*DW + 5 + 7 + 2 + 5 + 48;  // the drain's own
 
     // Random numbers by position.
-    wire                coord_valid;
-    wire [GRID*32-1:0]  coord_i;
-    wire [GRID*32-1:0]  coord_j;
     wire [LANES*16-1:0] rnd;
-    reg  [15:0]         tag_q;
-    reg  [16:0]         map_q;
     wire [11:0]         y0, x0;
     wire [15:0]         chan;
     wire                stochastic = s_valid && !s_wu && (&s_rounding);
@@ -101,27 +106,25 @@ module gc_compute_results #(
         .m_height(gate_unused[89:78]), .m_width(gate_unused[101:90])
     );
 
-    always @(posedge clk) begin
-        tag_q  <= s_rnd_tag;
-        map_q  <= {1'b0, s_map0} + {1'b0, chan};
-    end
-    gc_fold_coordinates #(.GRID(GRID)) u_coordinates (
-        .clk(clk), .rst(rst),
-        .s_valid(stochastic), .s_y0(y0), .s_x0(x0), .s_fold(s_fold), .s_image(s_n_base),
-        .m_valid(coord_valid), .m_i(coord_i), .m_j(coord_j)
+    gc_place_random #(.GRID(GRID)) u_random (
+        .clk(clk), .rst(rst), .cfg_seed(cfg_seed), .s_valid(stochastic), .s_tag(s_rnd_tag), .s_fold(s_fold),
+        .s_y0(y0), .s_x0(x0), .s_image(s_n_base), .s_map({1'b0, s_map0} + {1'b0, chan}), .m_rnd(rnd)
     );
-    wire random_m_valid_unused;
-    gc_position_random #(.GRID(GRID)) u_random (
-        .clk(clk), .rst(rst),
-        .s_valid(coord_valid), .s_seed(cfg_seed), .s_tag(tag_q), .s_k({15'd0, map_q}), .s_i(coord_i), .s_j(coord_j),
-        .m_valid(random_m_valid_unused), .m_rnd(rnd)
+    wire [LANES*16-1:0] draw;
+    wire [LANES*16-1:0] factor_rnd;
+    gc_factor_random #(.GRID(GRID), .BEFORE(RANDOM + GATE + POOLED)) u_factor_random (
+        .clk(clk), .rst(rst), .cfg_seed(cfg_seed),
+        .s_valid(s_valid), .s_factor(s_factor), .s_stochastic(&s_rounding), .s_pool(s_pool), .s_fold(s_fold),
+        .s_y0(y0), .s_x0(x0), .s_image(s_n_base), .s_chan(chan), .s_map0(s_map0),
+        .s_keep_tag(s_keep_tag), .s_tag(s_factor_tag), .m_draw(draw), .m_rnd(factor_rnd)
     );
 
     // The place of each word, delayed to its sums; the gate is asked for so that it comes in time. Three stages:
     // early, when the gate is asked for; raw, with the sums of the array; at, with the joined sums.
-    wire [ASK_W-1:0]   ask = {s_scale, s_loss};
+    wire [ASK_W-1:0]   ask = {s_scale, s_loss, s_factor == GATED};
     wire [DRAIN_W-1:0] drain = {s_signal, s_backward, s_dst_buf, s_relu, s_pool, s_gate_write, s_rounding, s_fold,
-                                s_shift, s_t_pos[DW-1:0], s_t_neg[DW-1:0], s_loss_shift[4:0], s_n_valid[6:0]};
+                                s_shift, s_t_pos[DW-1:0], s_t_neg[DW-1:0], s_loss_shift[4:0], s_n_valid[6:0],
+                                s_factor, s_factor_shift, s_factor_0, s_factor_1, s_keep_threshold};
 
     wire                early_valid, early_final, early_wu, early_grad_first, early_split;
     wire [ASK_W-1:0]    early_ask;
@@ -173,9 +176,14 @@ module gc_compute_results #(
     wire [5:0]    shift;
     wire [DW-1:0] t_pos, t_neg;
     wire [6:0]    n_valid;
-    assign {scale, loss} = at_ask;
+    wire [1:0]    factor;
+    wire [4:0]    factor_shift;
+    wire [15:0]   factor_0, factor_1, threshold;
+    wire          gated_unused;
+    assign {scale, loss, gated_unused} = at_ask;
     assign {signal, backward, dst_buf, relu, pool, gate_write, rounding, fold,
-            shift, t_pos, t_neg, loss_shift, n_valid} = at_drain;
+            shift, t_pos, t_neg, loss_shift, n_valid,
+            factor, factor_shift, factor_0, factor_1, threshold} = at_drain;
 
     wire [11:0] at_y0, at_x0, at_height, at_width;
     wire [93:0] at_unused;
@@ -209,6 +217,8 @@ module gc_compute_results #(
         .s_delta(backward), .s_relu(relu), .s_pool(pool), .s_fold(fold), .s_scale(scale),
         .s_loss(loss), .s_t_pos(t_pos), .s_t_neg(t_neg), .s_loss_shift(loss_shift),
         .s_img_enable(image), .s_lane_valid(in_map), .s_gate(s_gate_rd_data),
+        .s_factor(factor), .s_factor_shift(factor_shift), .s_factor_0(factor_0), .s_factor_1(factor_1),
+        .s_threshold(threshold), .s_draw(draw), .s_factor_rnd(factor_rnd),
         .s_user({gate_write, dst_buf, at_gate, at_dst}),
         .m_user({out_gate_write, m_dst_buf, m_gate_wr_access, m_dst_access}),
         .m_valid(out_valid), .m_data(m_dst_data), .m_enable(m_dst_enable), .m_gate(m_gate_wr_data),
@@ -218,14 +228,25 @@ module gc_compute_results #(
     assign m_gate_wr_valid = out_valid && out_gate_write;
 
     // Whoever waits for the token finds the last word written, in the operand buffers and in the gradient buffer.
+    wire       settled, settled_late, late_written;
+    wire [4:0] settled_signal, late_signal;
     gc_delay_line #(.W(1), .CYCLES(SETTLE)) u_settled (
-        .clk(clk), .clear(rst), .s_data(at_final), .m_data(m_written)
+        .clk(clk), .clear(rst), .s_data(at_final), .m_data(settled)
     );
-    gc_delay_line #(.W(5), .CYCLES(SETTLE), .CLEAR(0)) u_signal (
-        .clk(clk), .clear(1'b0), .s_data(signal), .m_data(m_written_signal)
+    gc_delay_line #(.W(6), .CYCLES(SETTLE), .CLEAR(0)) u_signal (
+        .clk(clk), .clear(1'b0), .s_data({|factor, signal}), .m_data({settled_late, settled_signal})
     );
+    gc_delay_line #(.W(1), .CYCLES(LATE)) u_late (
+        .clk(clk), .clear(rst), .s_data(settled && settled_late), .m_data(late_written)
+    );
+    gc_delay_line #(.W(5), .CYCLES(LATE), .CLEAR(0)) u_late_signal (
+        .clk(clk), .clear(1'b0), .s_data(settled_signal), .m_data(late_signal)
+    );
+    assign m_written        = (settled && !settled_late) || late_written;
+    assign m_written_signal = late_written ? late_signal : settled_signal;
 
-    wire _unused = &{1'b0, gate_unused, random_m_valid_unused, at_unused, s_t_pos, s_t_neg, s_loss_shift, s_n_valid};
+    wire _unused = &{1'b0, gate_unused, at_unused, s_t_pos, s_t_neg, s_loss_shift, s_n_valid,
+                     gated_unused};
 endmodule
 
 `default_nettype wire

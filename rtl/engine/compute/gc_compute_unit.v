@@ -190,6 +190,9 @@ module gc_compute_unit #(
     wire                place_gate_write, place_scale, place_grad_first, place_split;
     wire [1:0]          place_loss, place_rounding, place_fold;
     wire [5:0]          place_shift, place_loss_shift;
+    wire [1:0]          place_factor;
+    wire [4:0]          place_factor_shift;
+    wire [15:0]         place_factor_0, place_factor_1, place_keep_threshold, place_factor_tag, place_keep_tag;
     wire [15:0]         place_t_pos, place_t_neg, place_n_valid, place_rnd_tag, place_map0, place_n_base;
     gc_delay_line #(.W(1), .CYCLES(PASS)) u_pass (
         .clk(clk), .clear(rst), .s_data(issue_pass), .m_data(pass)
@@ -210,6 +213,9 @@ module gc_compute_unit #(
         .m_fold(place_fold), .m_shift(place_shift),
         .m_t_pos(place_t_pos), .m_t_neg(place_t_neg), .m_loss_shift(place_loss_shift),
         .m_n_valid(place_n_valid), .m_rnd_tag(place_rnd_tag), .m_map0(place_map0), .m_n_base(place_n_base),
+        .m_factor(place_factor), .m_factor_shift(place_factor_shift),
+        .m_factor_0(place_factor_0), .m_factor_1(place_factor_1), .m_keep_threshold(place_keep_threshold),
+        .m_factor_tag(place_factor_tag), .m_keep_tag(place_keep_tag),
         .sts_busy(sts_draining)
     );
 
@@ -226,6 +232,9 @@ module gc_compute_unit #(
         .s_fold(place_fold), .s_shift(place_shift),
         .s_t_pos(place_t_pos), .s_t_neg(place_t_neg), .s_loss_shift(place_loss_shift),
         .s_n_valid(place_n_valid), .s_rnd_tag(place_rnd_tag), .s_map0(place_map0), .s_n_base(place_n_base),
+        .s_factor(place_factor), .s_factor_shift(place_factor_shift),
+        .s_factor_0(place_factor_0), .s_factor_1(place_factor_1), .s_keep_threshold(place_keep_threshold),
+        .s_factor_tag(place_factor_tag), .s_keep_tag(place_keep_tag),
         .m_gate_rd_valid(m_gate_rd_valid), .m_gate_rd_access(m_gate_rd_access), .s_gate_rd_data(s_gate_rd_data),
         .m_gate_wr_valid(m_gate_wr_valid), .m_gate_wr_access(m_gate_wr_access), .m_gate_wr_data(m_gate_wr_data),
         .m_dst_valid(m_dst_valid), .m_dst_buf(m_dst_buf), .m_dst_access(m_dst_access),

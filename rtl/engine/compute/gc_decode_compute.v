@@ -19,6 +19,7 @@ module gc_decode_compute (
     output wire          m_split,
     output wire          m_keep_in,
     output wire          m_keep_out,
+    output wire [1:0]    m_factor,
     output wire [1:0]    m_fold,
     output wire [1:0]    m_row_fold,
     output wire [1:0]    m_col_fold,
@@ -50,6 +51,7 @@ module gc_decode_compute (
     assign m_split      = s_instruction[16*2+14];
     assign m_keep_in    = s_instruction[16*4+12];
     assign m_keep_out   = s_instruction[16*4+13];
+    assign m_factor     = s_instruction[16*39+4 +: 2];
     assign m_fold       = s_instruction[16*3 +: 2];
     assign m_row_fold   = s_instruction[16*3+2 +: 2];
     assign m_col_fold   = s_instruction[16*3+4 +: 2];

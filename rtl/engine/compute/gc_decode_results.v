@@ -30,7 +30,13 @@ module gc_decode_results (
     output wire [15:0]   m_n_base,
     output wire [15:0]   m_height,
     output wire [15:0]   m_width,
-    output wire [19:0]   m_gate_base
+    output wire [19:0]   m_gate_base,
+    output wire [4:0]    m_factor_shift,
+    output wire [15:0]   m_factor_0,
+    output wire [15:0]   m_factor_1,
+    output wire [15:0]   m_keep_threshold,
+    output wire [15:0]   m_factor_tag,
+    output wire [15:0]   m_keep_tag
 );
     assign m_dst_rot_x      = s_instruction[16*5 +: 3];
     assign m_dst_rot_y      = s_instruction[16*5+3 +: 3];
@@ -58,6 +64,12 @@ module gc_decode_results (
     assign m_height         = s_instruction[16*53 +: 16];
     assign m_width          = s_instruction[16*54 +: 16];
     assign m_gate_base      = s_instruction[16*55 +: 20];
+    assign m_factor_shift   = s_instruction[16*39+6 +: 5];
+    assign m_factor_0       = s_instruction[16*59 +: 16];
+    assign m_factor_1       = s_instruction[16*60 +: 16];
+    assign m_keep_threshold = s_instruction[16*61 +: 16];
+    assign m_factor_tag     = s_instruction[16*62 +: 16];
+    assign m_keep_tag       = s_instruction[16*63 +: 16];
 
     wire _unused = &{1'b0, s_instruction};
 endmodule

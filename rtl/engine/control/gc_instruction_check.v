@@ -96,21 +96,22 @@ module gc_instruction_check #(
         .m_rnd_tag(update_unused[241:226]), .m_key(update_unused[273:242]), .m_map0(update_unused[289:274]),
         .m_shift_d(update_unused[293:290]), .m_decay_m(update_unused[308:294]), .m_rate_m(update_unused[323:309])
     );
-    wire [1:0]  mode, loss, fold, row_fold, col_fold, dst_fold, gate_fold;
-    wire        split, keep_in, keep_out;
+    wire [1:0]  mode, loss, factor, fold, row_fold, col_fold, dst_fold, gate_fold;
+    wire        split, keep_in, keep_out, pool;
     wire [15:0] n_g, n_rg, n_by, n_bx, n_ky, n_kx, n_red, n_last;
-    wire [47:0] compute_unused;
+    wire [46:0] compute_unused;
     gc_decode_compute u_compute (
         .s_instruction(s_instruction),
         .m_mode(mode), .m_loss(loss), .m_split(split), .m_keep_in(keep_in), .m_keep_out(keep_out),
+        .m_factor(factor), .m_pool(pool),
         .m_fold(fold), .m_row_fold(row_fold), .m_col_fold(col_fold), .m_dst_fold(dst_fold), .m_gate_fold(gate_fold),
         .m_n_g(n_g), .m_n_rg(n_rg), .m_n_by(n_by), .m_n_bx(n_bx),
         .m_n_ky(n_ky), .m_n_kx(n_kx), .m_n_c(n_red), .m_n_last(n_last),
         .m_row_buf(compute_unused[0]), .m_dst_buf(compute_unused[1]), .m_bias(compute_unused[2]),
-        .m_relu(compute_unused[3]), .m_pool(compute_unused[4]), .m_gate_write(compute_unused[5]),
-        .m_scale(compute_unused[6]), .m_grad_first(compute_unused[7]),
-        .m_rounding(compute_unused[9:8]), .m_shift(compute_unused[15:10]),
-        .m_by0(compute_unused[31:16]), .m_bx0(compute_unused[47:32])
+        .m_relu(compute_unused[3]), .m_gate_write(compute_unused[4]),
+        .m_scale(compute_unused[5]), .m_grad_first(compute_unused[6]),
+        .m_rounding(compute_unused[8:7]), .m_shift(compute_unused[14:9]),
+        .m_by0(compute_unused[30:15]), .m_bx0(compute_unused[46:31])
     );
     wire spare_end, spare_load, spare_loadw, spare_compute, spare_store, spare_update;
     gc_decode_spare u_spare (
@@ -141,6 +142,7 @@ module gc_instruction_check #(
     wire bad_split    = split && (|mode || !SPLIT);
     wire one_pass     = ~(|n_g[15:1]) && ~(|n_by[15:1]) && ~(|n_bx[15:1]);
     wire bad_keep     = (keep_in || keep_out) && (wu || !one_pass);
+    wire bad_factor   = (|factor && |loss) || (&factor && pool);
     wire bad_folds    = SMALL && (&fold || &row_fold || &col_fold || &dst_fold || &gate_fold);
     wire bad_counts   = ~(|n_g) || ~(|n_by) || ~(|n_bx) || ~(|n_ky) || ~(|n_kx) || (wu ? ~(|n_rg) : ~(|n_red));
     wire bad_spare    = (opcode == END && spare_end) || (compute && spare_compute) || (opcode == UPDATE && spare_update)
@@ -150,7 +152,7 @@ module gc_instruction_check #(
     assign m_bad = bad_spare || (transfer && bad_transfer) || (strided && bad_strides)
                 || (opcode == UPDATE && bad_update) || (opcode == STORE && bad_map) || (opcode == LOAD && (bad_derive || bad_softmax))
                 || (vectors && (bad_vectors || bad_buffer)) || (rows && bad_rows)
-                || (compute && (bad_choices || bad_split || bad_keep || bad_folds || bad_counts));
+                || (compute && (bad_choices || bad_split || bad_keep || bad_factor || bad_folds || bad_counts));
 
     wire _unused = &{1'b0, common_unused, base_sel_unused, store_unused, load_unused, base_unused, update_unused,
                      compute_unused, addr, stride1, stride2, momentum_addr};

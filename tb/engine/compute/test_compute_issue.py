@@ -12,6 +12,7 @@ from tb.support.access import ACCESS_W, fields
 from tb.support.bench import cycles, start
 from tb.support.runner import parameter, run
 
+LATE = 6  # results with a factor come so much later
 GROUPS = {4: 4, 8: 8, 16: 4, 32: 2, 64: 1}  # of lanes, by columns
 
 
@@ -28,6 +29,7 @@ def random_compute(cols, kept=0.5):
         bias=mode != BP and random.getrandbits(1),
         n_c=random.randint(1, random.choice([2, 2 * cols])),
         n_last=random.randint(1, cols),
+        factor=random.choice([0, 0, 1, 2, 3]),
         **small,
     )
 
@@ -97,6 +99,7 @@ async def passes_leave_room_for_the_columns_of_the_one_before(dut):
                 free = clock + (cols + 1 if sum_column else 1 if instr["keep_out"] else columns)
                 assert not instr["keep_out"] or columns == 1
             clock += 1
+        free += LATE * bool(instr["factor"] and instr["mode"] != WU and not instr["keep_out"])
         clock += 1  # the cycle of `start`
     assert short, "no pass was as short as it may be"
 

@@ -34,6 +34,12 @@ SAME = (
     "rnd_tag",
     "map0",
     "n_base",
+    "factor_shift",
+    "factor_0",
+    "factor_1",
+    "keep_threshold",
+    "factor_tag",
+    "keep_tag",
 )
 LOOPS = ("n_g", "n_rg", "n_by", "n_bx", "n_ky", "n_kx")
 
@@ -149,6 +155,7 @@ async def every_column_finds_its_place(dut):
         for instr in batch:
             same = {name: instr[name] & (1 << FIELDS[Opcode.COMPUTE][name].bits) - 1 for name in SAME}
             same |= {"wu": int(instr["mode"] == WU), "backward": int(instr["mode"] == BP)}
+            same["factor"] = 0 if instr["mode"] == WU or instr["keep_out"] else instr["factor"]
             every = passes(instr, cols)
             for number, (columns, total, words) in enumerate(every):
                 await cycles(dut, random.choice([0, 0, 3]) or 1)

@@ -10,7 +10,7 @@ import pytest
 from cocotb.triggers import ReadOnly
 
 from gradcore.isa.fold import lane_images
-from gradcore.isa.instruction import BP, FIELDS, FP, WU, Opcode, instruction
+from gradcore.isa.instruction import BP, FACTOR_GATE, FACTOR_SIGN, FIELDS, FP, WU, Opcode, instruction
 from gradcore.machine import drain
 from gradcore.numerics.fixed_point import wrap
 from tb.support.access import ACCESS_W, record
@@ -18,9 +18,10 @@ from tb.support.bench import cycles, start
 from tb.support.bits import pack, unpack
 from tb.support.runner import parameter, run
 
-RANDOM, GATE, SETTLE, DRAIN = 12, 3, 9, 8
+RANDOM, GATE, SETTLE, DRAIN, LATE = 12, 3, 9, 8, 6
 PLAIN = ("signal", "dst_buf", "relu", "pool", "gate_write", "scale", "loss", "grad_first", "rounding", "split")
-NUMBERS = ("fold", "shift", "t_pos", "t_neg", "loss_shift", "n_valid", "rnd_tag", "map0", "n_base")
+FACTOR = ("factor_shift", "factor_0", "factor_1", "keep_threshold", "factor_tag", "keep_tag")
+NUMBERS = ("fold", "shift", "t_pos", "t_neg", "loss_shift", "n_valid", "rnd_tag", "map0", "n_base", "factor", *FACTOR)
 
 
 def random_instruction(grid: int, cols: int):
@@ -36,6 +37,8 @@ def random_instruction(grid: int, cols: int):
     drawn |= dict(scale=0 if loss or pool else drawn["scale"], n_valid=random.randint(1, images))
     drawn |= dict(n_base=images * random.randrange(200), t_pos=random.randrange(top), t_neg=random.randrange(-top, 0))
     drawn |= dict(shift=random.choice([0, random.randrange(20)]), map0=cols * random.randrange(50))
+    factor = random.choice([0, 0, 1, 2, 3]) if mode != WU and not loss else 0
+    drawn |= dict(factor=factor if not (pool and factor == FACTOR_GATE) else 2, factor_shift=random.choice([12, 15]))
     drawn |= dict(split=int(mode == FP and cols < lanes and random.random() < 0.4))
     return instruction(Opcode.COMPUTE, **drawn)
 
@@ -67,7 +70,12 @@ class Word:
 
     @property
     def asks(self) -> bool:
-        return self.valid and not self.wu and bool(self.instr["scale"] or self.instr["loss"])
+        gated = self.instr["factor"] == FACTOR_GATE
+        return self.valid and not self.wu and bool(self.instr["scale"] or self.instr["loss"] or gated)
+
+    @property
+    def late(self) -> int:
+        return LATE if self.instr["factor"] else 0
 
     def expect(self, seed: int):
         instr, lane, side = self.instr, np.arange(self.lanes), 1 << self.instr["fold"]
@@ -87,16 +95,22 @@ class Word:
         if instr["loss"]:
             a, late, self.loss = drain.loss(a, instr, bits, enable, self.dw)
         first = bool((clipped & enable).any())
-        delta = instr["mode"] == BP
-        self.saturated = int(first and not delta), int((first and delta) or bool(late.any()))
-        gate = inside if not instr["relu"] else (a > 0) & inside
+        gate = (a > 0) & inside if instr["relu"] or instr["factor"] == FACTOR_SIGN else inside
         a = np.maximum(a, 0) if instr["relu"] else a
         self.enable = inside
         if instr["pool"]:
             whole = np.ones(self.lanes, bool)
-            a, gate = drain.pool(a, (a > 0) if instr["relu"] else whole, inside, self.grid, instr["fold"])
+            a, gate = drain.pool(a, gate | ~inside, inside, self.grid, instr["fold"])
             self.enable = drain.pool(inside.astype(int), whole, inside, self.grid, instr["fold"])[0] != 0
             self.enable &= _all_of_window(inside, self.grid, instr["fold"])
+        if instr["factor"]:
+            half = side >> instr["pool"]
+            y = (self.y0 >> instr["pool"]) + lane // self.grid % half
+            x = (self.x0 >> instr["pool"]) + lane % self.grid % half
+            a, clipped = drain.factor(a, instr, bits, y, x, n, channel, self.dw, seed)
+            first |= bool((clipped & self.enable & (n < instr["n_base"] + instr["n_valid"])).any())
+        delta = instr["mode"] == BP
+        self.saturated = int(first and not delta), int((first and delta) or bool(late.any()))
         self.data, self.gates = a, gate
 
     def entering(self) -> dict:
@@ -133,22 +147,29 @@ async def every_column_leaves_as_it_must(dut):
         for number in range(count):
             final = number == count - 1
             schedule.append(Word(instr, seed, final, not (final and random.random() < 0.2)))
-        schedule += [None] * random.choice([0, 0, 1, 15])
+        late = LATE if instr["factor"] else 0
+        schedule += [None] * (late + random.choice([0, 0, 1, 15]))
 
     def at(now: int, after: int) -> Word | None:
         """The word that entered `after` cycles before."""
         return schedule[now - after] if 0 <= now - after < len(schedule) else None
 
+    def leaves(now: int, after: int) -> Word | None:
+        """The same, or with a factor so much later."""
+        found = [word for late in (0, LATE) if (word := at(now, after + late)) and word.late == late]
+        assert len(found) < 2
+        return found[0] if found else None
+
     ask, sums, out = RANDOM + GATE - read, RANDOM - join, RANDOM + GATE + DRAIN
     total, flags = 0, [0, 0]
-    for now in range(len(schedule) + 40):
+    for now in range(len(schedule) + 46):
         word, asked, summed = at(now, 0), at(now, ask + read), at(now, sums)
         for name, value in (word.entering() if word else {"valid": 0, "final": 0, "wu": random.getrandbits(1)}).items():
             getattr(dut, f"s_{name}").value = value
         dut.s_acc.value = pack(summed.acc if summed else [random.getrandbits(20) for _ in range(lanes)], acc_w)
         dut.s_gate_rd_data.value = pack(asked.bits, 1) if asked else random.getrandbits(lanes)
         await ReadOnly()
-        asks, gradient, result, settled = at(now, ask), at(now, sums), at(now, out), at(now, RANDOM + SETTLE)
+        asks, gradient, result, settled = at(now, ask), at(now, sums), leaves(now, out), leaves(now, RANDOM + SETTLE)
         assert bool(dut.m_gate_rd_valid.value) == bool(asks and asks.asks), now
         if asks and asks.asks:
             assert dut.m_gate_rd_access.value == asks.gate

@@ -12,7 +12,7 @@ from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import BYTES, FIELDS, Instruction, Opcode, decode, encode, problem
 from tb.support.runner import parameter, run
 
-RARE = ("keep_in", "keep_out", "derive", "packed", "softmax")  # fields that few instructions may have
+RARE = ("keep_in", "keep_out", "factor", "derive", "packed", "softmax")  # fields that few instructions may have
 SEEN = {(opcode, bad) for opcode in Opcode for bad in (False, True)} - {(Opcode.END, True)}
 
 
@@ -57,7 +57,10 @@ def choose(instr):
     """Half of them with what only some instructions may have."""
     if random.getrandbits(1):
         return
-    if instr.opcode == Opcode.COMPUTE:
+    if instr.opcode == Opcode.COMPUTE and random.getrandbits(1):
+        instr["factor"], instr["pool"] = random.randint(1, 3), random.getrandbits(1)
+        instr["loss"] = random.choice([0, 0, 1, 2])
+    elif instr.opcode == Opcode.COMPUTE:
         instr["keep_in"], instr["keep_out"] = random.choice([(0, 1), (1, 0), (1, 1)])
         for name in ("n_g", "n_by", "n_bx"):
             instr[name] = 1

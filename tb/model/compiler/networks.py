@@ -12,12 +12,15 @@ from gradcore.compiler.memory_map import FIXED
 from gradcore.host.device import Device
 from gradcore.isa.config import EngineConfig
 from gradcore.machine.backend import MachineBackend
-from gradcore.network.description import Network
+from gradcore.network.description import Network, default_fractions
 from gradcore.network.layer_table import ideal_macs
 from gradcore.network.schedule import Cosine, Schedule, Step
 from gradcore.numerics.fixed_point import MODES
+from gradcore.numerics.random_numbers import random_tag
+from gradcore.ops.activation import LeakyReluLayer
 from gradcore.ops.checks import NetworkError
 from gradcore.ops.convolution import Conv, Dense
+from gradcore.ops.dropout import Dropout
 from gradcore.ops.loss import SOFTMAX
 from gradcore.reference.trainer import ReferenceTrainer
 
@@ -56,8 +59,10 @@ def random_network(rng, data_width: int, most_images: int = 40, largest: int = 2
                 Conv(int(rng.integers(1, 21)), kernel, pad, bool(rng.random() < 0.7), bool(rng.random() < 0.7), pool)
             )
             rows, columns = (s // 2 for s in size) if pool else size
+            layers += random_factor(rng, data_width, layers[-1])
         if rng.random() < 0.3:
             layers.append(Dense(int(rng.integers(1, 40)), bool(rng.random() < 0.5), bool(rng.random() < 0.5)))
+            layers += random_factor(rng, data_width, layers[-1])
         layers.append(Dense(int(rng.integers(2, 20)), bool(rng.random() < 0.5)))
         modes = {kind: str(rng.choice(list(MODES))) for kind in ("act", "delta", "param")}
         try:
@@ -75,6 +80,18 @@ def random_network(rng, data_width: int, most_images: int = 40, largest: int = 2
             )
         except NetworkError:
             continue
+
+
+def random_factor(rng, data_width: int, before) -> list:
+    """Now and then a dropout, or a leaky ReLU, behind a layer, half of them in formats of their own."""
+    usual = default_fractions(data_width)
+    formats = {kind: usual[kind] + int(rng.integers(-2, 3)) for kind in ("act", "delta") if rng.random() < 0.5}
+    kind = rng.random()
+    if kind < 0.15:
+        return [Dropout(p=float(rng.choice([0, 0.5, 0.9, rng.uniform(0, 0.9)])), formats=formats)]
+    if kind < 0.4 and not before.relu and not getattr(before, "pool", None):
+        return [LeakyReluLayer(slope=float(rng.choice([0, 0.01, 1, rng.uniform(0, 1)])), formats=formats)]
+    return []
 
 
 def large_network(rng, data_width: int, most_work: int = 3000, size=None, maps=None, images=None) -> Network:
@@ -264,7 +281,7 @@ def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> in
             if stored(compiled, memory.act[p.index]):
                 same_map(f"{p.name} input", device, memory.act[p.index], last["act"][p.index])
         delta = memory.delta[p.index]
-        want = last["error"][p.index + 1] if p.pool else last["delta"][p.index]
+        want = last["deltas"].get(p.nodes[-2 if p.factor else -1] if p.pool else p.name)
         assert (delta is None) == (want is None)
         if delta and stored(compiled, delta):
             same_map(f"{p.name} delta", device, delta, want)
@@ -280,7 +297,7 @@ def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> in
 def _compare_gradients(found: dict, layout, p, last: dict) -> int:
     """The gradients of a layer that have been found; returns their number."""
     if last["grad"][p.index] is None:
-        assert not any(tag == p.index * 4 + 2 for tag, *_ in found)
+        assert not any(tag == random_tag(p.layer, "param") for tag, *_ in found)
         return 0
     count, wanted = 0, layout.row_order(last["grad"][p.index])
     maps = np.arange(layout.groups * layout.cols).reshape(layout.groups, layout.cols) < layout.outputs
@@ -288,7 +305,7 @@ def _compare_gradients(found: dict, layout, p, last: dict) -> int:
     bias = np.zeros(maps.size, np.int64)
     bias[: layout.outputs] = last["grad_bias"][p.index]
     for (tag, map0, key), rows in found.items():
-        if tag != p.index * 4 + 2:
+        if tag != random_tag(p.layer, "param"):
             continue
         group, what = map0 // layout.cols, (wanted, valid)
         at = group * layout.inner + key

@@ -148,6 +148,10 @@ _COMPUTE = dict.fromkeys(("n_g", "n_rg", "n_by", "n_bx", "n_ky", "n_kx", "n_c", 
             for name in ("n_g", "n_by", "n_bx")
             for keep in ("keep_in", "keep_out")
         ),
+        *((Opcode.COMPUTE, dict(factor=factor, mode=mode), "") for factor in (1, 2, 3) for mode in (0, 1, 2)),
+        *((Opcode.COMPUTE, dict(factor=factor, pool=1), "") for factor in (1, 2)),
+        (Opcode.COMPUTE, dict(factor=3, pool=1), "factor is 3"),
+        *((Opcode.COMPUTE, dict(factor=factor, loss=1), f"factor is {factor}") for factor in (1, 2, 3)),
         *((Opcode.LOAD, dict(derive=1, buffer=buffer), "") for buffer in (0, 1)),
         (Opcode.LOAD, dict(derive=1, buffer=2), "derive is 1"),
         (Opcode.LOAD, dict(derive=1, upsample=1), "derive is 1"),

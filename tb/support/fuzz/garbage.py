@@ -30,6 +30,8 @@ def garbage_word(rng) -> bytes:
             value = 64 * rng.randrange(8) if small else rng.randint(low, high)
         elif name in ("mode", "loss", "buffer") or "fold" in name:
             value = rng.choice([0, 0, 1, 1, 2, rng.randint(low, high)])
+        elif name == "factor":
+            value = rng.choice([0, 0, 0, rng.randint(low, high)])
         elif name in ("keep_in", "keep_out", "derive", "packed", "softmax"):
             value = rng.choice([0, 0, 1])
         elif name in LENGTHS or name.startswith("n_"):
@@ -51,10 +53,13 @@ def garbage_word(rng) -> bytes:
 
 def agree(instr):
     """Choices that do not go together made to do so."""
-    if instr.opcode == Opcode.COMPUTE and (instr["keep_in"] or instr["keep_out"]):
-        instr["mode"] = min(instr["mode"], isa.BP)
-        for name in ("n_g", "n_by", "n_bx"):
-            instr[name] = 1
+    if instr.opcode == Opcode.COMPUTE:
+        if instr["keep_in"] or instr["keep_out"]:
+            instr["mode"] = min(instr["mode"], isa.BP)
+            for name in ("n_g", "n_by", "n_bx"):
+                instr[name] = 1
+        if instr["factor"]:
+            instr["loss"], instr["pool"] = 0, instr["pool"] & (instr["factor"] != isa.FACTOR_GATE)
     elif instr.opcode in (Opcode.LOAD, Opcode.STORE):
         if instr["buffer"] != isa.GATE_BUFFER:
             instr["packed"] = 0
