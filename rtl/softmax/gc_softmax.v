@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax with cross-entropy: the outputs of an image group, a vector for each class and an image in each lane, become its
-// local gradient (doc/numerics.md, "Softmax with cross-entropy"). The vectors come three times over; in the third reading
-// each gives one, with the target bits of s_gate. SLICE lanes per cycle, LANES/SLICE + 1 cycles (9 at least) for a
-// vector, 72 cycles for each slice between the second reading and the third, 24 cycles latency. Vectors behind
+// Softmax with cross-entropy: the outputs of an image group, a vector for each class and an image in each lane, become
+// its local gradient (doc/numerics.md, "Softmax with cross-entropy"). The vectors come three times over; in the third
+// reading each gives one, with the target bits of s_gate. SLICE lanes per cycle, LANES/SLICE + 1 cycles (9 at least)
+// for a vector, 72 cycles for each slice between the second reading and the third, 24 cycles latency. Vectors behind
 // cfg_classes and lanes that are not kept give zero and add nothing to the loss. `start` begins a frame, cfg_* are
 // stable until its last word has been taken. Bit-exact with gradcore.ops.softmax.difference and gradcore.ops.loss.
 `default_nettype none

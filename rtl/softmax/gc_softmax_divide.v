@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// After `start` reads the sums of all slices, one slice of SLICE lanes after the other, and writes reciprocal, length and
-// logarithm of each: 2^(24 + length) / sum, rounded down, the sum's length in bits less 25, and log2 of the sum, of 16
-// fraction bits, less 24. 72 cycles for a slice; m_busy from the cycle after start to the last write. Bit-exact with
-// gradcore.ops.softmax (reciprocals of probabilities, log2_sum). A sum is in m_rd's next cycle; it is at least 2^24.
+// After `start` reads the sums of all slices, one slice of SLICE lanes after the other, and writes reciprocal, length
+// and logarithm of each: 2^(24 + length) / sum, rounded down, the sum's length in bits less 25, and log2 of the sum,
+// of 16 fraction bits, less 24. 72 cycles for a slice; m_busy from the cycle after start to the last write. Bit-exact
+// with gradcore.ops.softmax (reciprocals of probabilities, log2_sum). A sum is in m_rd's next cycle; it is at least
+// 2^24.
 `default_nettype none
 
 module gc_softmax_divide #(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One lane of gc_softmax_divide: shifts the sum left until its first bit is at the top, then divides 2^64 by it, a bit of
-// the quotient every two cycles (half of a subtraction each). The owner says what happens in a cycle.
+// One lane of gc_softmax_divide: shifts the sum left until its first bit is at the top, then divides 2^64 by it, a bit
+// of the quotient every two cycles (half of a subtraction each). The owner says what happens in a cycle.
 `default_nettype none
 
 module gc_softmax_divide_lane (

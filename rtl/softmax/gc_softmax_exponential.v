@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One lane: 2^-u of u = (max - z) * log2(e). One number per cycle, free running: s_z with the lane's maximum s_max gives
-// u, of 16 fraction bits, 5 cycles later and e, of 24 fraction bits, 10 cycles later. Bit-exact with
+// One lane: 2^-u of u = (max - z) * log2(e). One number per cycle, free running: s_z with the lane's maximum s_max
+// gives u, of 16 fraction bits, 5 cycles later and e, of 24 fraction bits, 10 cycles later. Bit-exact with
 // gradcore.ops.softmax.exponents and exponentials. s_shift is stable: the fraction of z, and 8. s_max is at least s_z.
 `default_nettype none
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One lane: the local gradient of an exponential: p = e / sum by the reciprocal of the sum, less the target bit, rounded
-// half-up and saturated. One number per cycle, free running, 11 cycles; s_bit and s_keep come 7 cycles after s_e. Bit-exact
-// with gradcore.ops.softmax.probabilities and gradcore.ops.loss.loss_delta. s_loss_shift is stable.
+// One lane: the local gradient of an exponential: p = e / sum by the reciprocal of the sum, less the target bit,
+// rounded half-up and saturated. One number per cycle, free running, 11 cycles; s_bit and s_keep come 7 cycles after
+// s_e. Bit-exact with gradcore.ops.softmax.probabilities and gradcore.ops.loss.loss_delta. s_loss_shift is stable.
 `default_nettype none
 
 module gc_softmax_probability #(

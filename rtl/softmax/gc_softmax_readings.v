@@ -26,7 +26,7 @@ module gc_softmax_readings #(
     output wire                           m_promise,     // a vector of the third reading sets out
     output wire                           m_divide,      // pulse: all sums are there
     input  wire                           s_dividing,
-    output wire [2:0]                     m_valid,       // a slice, by reading; none of those that fill up, but in the third
+    output wire [2:0]                     m_valid,       // a slice, by reading; what fills up only in the third
     output wire                           m_first,       // of the first vector
     output wire                           m_last,        // slice of a vector
     output wire [$clog2(LANES/SLICE)-1:0] m_slice,

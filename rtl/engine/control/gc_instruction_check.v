@@ -150,7 +150,8 @@ module gc_instruction_check #(
                      || (opcode == STORE && spare_store);
 
     assign m_bad = bad_spare || (transfer && bad_transfer) || (strided && bad_strides)
-                || (opcode == UPDATE && bad_update) || (opcode == STORE && bad_map) || (opcode == LOAD && (bad_derive || bad_softmax))
+                || (opcode == UPDATE && bad_update) || (opcode == STORE && bad_map)
+                || (opcode == LOAD && (bad_derive || bad_softmax))
                 || (vectors && (bad_vectors || bad_buffer)) || (rows && bad_rows)
                 || (compute && (bad_choices || bad_split || bad_keep || bad_factor || bad_folds || bad_counts));
 

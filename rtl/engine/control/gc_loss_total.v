@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LOSS: what COMPUTE and what LOAD with softmax have summed, whole 4 cycles after both have come to rest. Limbs of 16 bits keep the carries short.
-// Free running.
+// LOSS: what COMPUTE and what LOAD with softmax have summed, whole 4 cycles after both have come to rest. Limbs of 16
+// bits keep the carries short. Free running.
 `default_nettype none
 
 module gc_loss_total (

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executes LOAD: vectors from DRAM into an operand buffer or the gate buffer, with up-sampling and scaling by gate
-// vectors on the way; or into an operand buffer, and gates derived from them into the gate buffer; or outputs of the last
-// layer, which become its local gradient, by target bits from the gate buffer (doc/instructions.md). One vector per cycle at most; the memory port sets the pace. A write waits until m_wr_ready is
-// high for all its buffers, and is then shown to them in one cycle. Gate reads wait for m_gate_ready; gate vectors come
-// back in order after any time, and room for them is reserved. s_instruction is stable from `start` to m_done, which
-// comes when the last write has been taken. m_bad pulses a cycle after it is seen that n_words, the loop counts and the
-// beats do not agree.
+// vectors on the way; or into an operand buffer, and gates derived from them into the gate buffer; or outputs of the
+// last layer, which become its local gradient, by target bits from the gate buffer (doc/instructions.md). One vector
+// per cycle at most; the memory port sets the pace. A write waits until m_wr_ready is high for all its buffers, and is
+// then shown to them in one cycle. Gate reads wait for m_gate_ready; gate vectors come back in order after any time,
+// and room for them is reserved. s_instruction is stable from `start` to m_done, which comes when the last write has
+// been taken. m_bad pulses a cycle after it is seen that n_words, the loop counts and the beats do not agree.
 `default_nettype none
 
 module gc_load_unit #(
@@ -233,7 +233,8 @@ module gc_load_unit #(
 
     // Every word has its place and every place its word.
     always @(posedge clk) begin
-        m_bad <= reader_bad || (m_done && (vec_open || up_full)) || (place_valid && !vec_open && !up_valid && !softmax_busy);
+        m_bad <= reader_bad || (m_done && (vec_open || up_full))
+              || (place_valid && !vec_open && !up_valid && !softmax_busy);
         if (rst) m_bad <= 1'b0;
     end
 
