@@ -25,17 +25,17 @@ def test_rtl_trains_as_the_reference(seed):
 
     network = Network(
         "factors",
-        (int(rng.integers(1, 4)), 6, 5),
+        (int(rng.integers(1, 3)), 5, 5),
         (
             *(Conv(int(rng.integers(1, 10)), 3, 1, relu=bool(rng.random() < 0.5), pool=2), factor()),
             *(Conv(int(rng.integers(1, 10)), 2, 1, relu=False), LeakyReluLayer(slope=float(rng.uniform(0, 1)))),
             *(Dense(int(rng.integers(2, 20)), relu=bool(rng.random() < 0.5)), factor()),
             Dense(4),
         ),
-        minibatch=int(rng.integers(1, 7)),
+        minibatch=int(rng.integers(1, 4)),
         rounding=[*MODES][seed % 4],
     )
     print(f"seed {seed}: {network}")
     memory = Memory(size=1 << 26, latency=int(rng.integers(1, 100)), stall=float(rng.choice([0, 0.3])), seed=seed)
     with SimBackend(build_engine(config)[0], memory) as backend:
-        train(backend, network, config, seed, iterations=4)
+        train(backend, network, config, seed, iterations=3)
