@@ -223,7 +223,8 @@ def loss():
 
 @bench(GRID=4, ACC_W=32, DW=12, USER_W=4, GATE_LATENCY=3)
 def drain():
-    """Words of every kind; lanes that are not enabled are masked. LOSS at the end."""
+    """Words of every kind; lanes that are not enabled are masked. LOSS at the end. A word with a factor takes longer:
+    the next one without waits for it."""
     found = List(
         dict(
             look=1,
@@ -243,13 +244,23 @@ def drain():
             img_enable=16,
             lane_valid=16,
             gate=16,
+            factor=2,
+            factor_0=16,
+            factor_1=16,
+            factor_shift=5,
+            threshold=16,
+            draw=256,
+            factor_rnd=256,
             user=4,
         ),
         dict(user=4, enable=16, gate=16, data=192),
     )
-    total = 0
+    total, late = 0, False
     for _ in range(40):
         payload, result = test_drain.word()
+        if late and not payload["factor"]:
+            found.wait()
+        late = bool(payload["factor"])
         found.send(**payload)
         masked = [data * enable for data, enable in zip(result["data"], result["enable"])]
         found.expect(**{k: result[k] for k in ("user", "enable", "gate")}, data=masked)

@@ -147,7 +147,7 @@ class Source:
         group = self.tensor.group(image) // self.batch * self.batch
         inside = image % (self.batch * layout.group_images) // setting.fold_images(self.fold)
         quarter = inside if self.single else None
-        key, spare = (self.tensor.name, group, quarter, columns, channels), SPARE * self.single
+        key, spare = (self.tensor.name, group, quarter, columns, channels, tile.size), SPARE * self.single
         missing = self.ring.need(key, tile.size, first, end, spare)
         if missing:
             rows, wide = (tuple(n // self._twice for n in axis) for axis in (missing, columns))

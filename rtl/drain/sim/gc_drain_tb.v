@@ -5,7 +5,9 @@
 
 module gc_drain_tb;
     localparam LANES = 16, ACC_W = 32, DW = 12, USER_W = 4;
-    localparam IN_W  = 1 + LANES*ACC_W + LANES*16 + 6 + 2 + 1 + 1 + 2 + 1 + 2 + 1 + DW + DW + 5 + 3*LANES + USER_W;
+    localparam DRAW  = 11, LATE = 14;   // cycles from a word to its draws, and to the random numbers of its factor
+    localparam IN_W  = 1 + LANES*ACC_W + LANES*16 + 6 + 2 + 1 + 1 + 2 + 1 + 2 + 1 + DW + DW + 5 + 3*LANES
+                     + 2 + 16 + 16 + 5 + 16 + 2*LANES*16 + USER_W;
     localparam OUT_W = USER_W + 2*LANES + LANES*DW;
 
     wire                   clk, rst, valid, s_ready, look, relu, pool, scale, delta, m_valid;
@@ -13,7 +15,10 @@ module gc_drain_tb;
     wire [LANES*ACC_W-1:0] acc;
     wire [LANES*16-1:0]    rnd;
     wire [5:0]             shift;
-    wire [1:0]             mode, fold, loss;
+    wire [1:0]             mode, fold, loss, factor;
+    wire [15:0]            factor_0, factor_1, threshold;
+    wire [4:0]             factor_shift;
+    wire [LANES*16-1:0]    draw, draw_late, factor_rnd, factor_rnd_late;
     wire [DW-1:0]          t_pos, t_neg;
     wire [4:0]             loss_shift;
     wire [LANES-1:0]       img_enable, lane_valid, gate, m_enable, m_gate;
@@ -24,7 +29,7 @@ module gc_drain_tb;
     reg  [3*LANES-1:0]     gate_q;    // comes GATE_LATENCY = 3 cycles behind its word
 
     assign {look, acc, rnd, shift, mode, relu, pool, fold, scale, loss, delta, t_pos, t_neg, loss_shift, img_enable,
-            lane_valid, gate, user} = word;
+            lane_valid, gate, factor, factor_0, factor_1, factor_shift, threshold, draw, factor_rnd, user} = word;
 
     gc_tb_player #(.NAME("gc_drain_tb"), .IN_W(IN_W), .OUT_W(OUT_W)) u_player (
         .clk(clk), .rst(rst), .m_valid(valid), .m_ready(1'b1), .m_data(word), .s_valid(m_valid || (valid && look)),
@@ -48,6 +53,8 @@ module gc_drain_tb;
         .s_loss_shift(loss_shift),
         .s_img_enable(img_enable),
         .s_lane_valid(lane_valid),
+        .s_factor(factor), .s_factor_0(factor_0), .s_factor_1(factor_1), .s_factor_shift(factor_shift),
+        .s_threshold(threshold), .s_draw(draw_late), .s_factor_rnd(factor_rnd_late),
         .s_user(user),
         .s_gate(gate_q[2*LANES +: LANES]),
         .m_valid(m_valid),
@@ -58,6 +65,10 @@ module gc_drain_tb;
         .sts_loss(sum), .sts_saturated(saturated)
     );
 
+    gc_delay_line #(.W(LANES*16), .CYCLES(DRAW)) u_draw (.clk(clk), .clear(1'b0), .s_data(draw), .m_data(draw_late));
+    gc_delay_line #(.W(LANES*16), .CYCLES(LATE)) u_factor_rnd (
+        .clk(clk), .clear(1'b0), .s_data(factor_rnd), .m_data(factor_rnd_late)
+    );
     always @(posedge clk) gate_q <= {gate_q[2*LANES-1:0], gate};
 
     genvar l;

@@ -193,6 +193,13 @@ def test_large_networks_on_a_tiny_engine(seed):
     train_on_machine(network, config, seed)
 
 
+def test_a_walk_with_more_image_groups_loads_again():
+    """Parts of WU with other strips: what one has brought image group by image group lies closer than two at once."""
+    layers = (Conv(20, 3, 1, pool=2), Dense(6, relu=True), Dense(3))
+    network = Network("walks", (3, 6, 6), layers, minibatch=3, learning_rate=0.05, rounding="half_even")
+    train_on_machine(network, EngineConfig(mem_bytes=64, **TINY), 6)
+
+
 def test_nothing_fits_a_buffer_that_others_have_filled():
     """What is left of the gate buffer can be nothing."""
     assert Need("gates", 3, 0).excess(False) > 1 and Need("gates", 0, 0).excess(True) == 0
