@@ -71,9 +71,10 @@ module gc_factor #(
         for (l = 0; l < LANES; l = l + 1) begin : g_lane
             wire [DW-1:0] word = s_data[l*DW +: DW];
             reg           above1_q, kept1_q, gate1_q;
-            reg signed [DW-1:0] word1_q, word2_q;
-            reg signed [16:0]   factor2_q;
+            reg [DW-1:0]  word1_q, word2_q;
+            reg [16:0]    factor2_q;
             reg signed [DW+16:0] product3_q;
+            wire [PRODUCT_W-1:0] wide = {{(PRODUCT_W-DW-16){product3_q[DW+16]}}, product3_q[DW+15:0]};
             wire          takes_1 = sign1_q ? above1_q : keep1_q ? kept1_q : gate1_q;
 
             always @(posedge clk) begin
@@ -87,13 +88,13 @@ module gc_factor #(
                     word2_q   <= word1_q;
                     factor2_q <= {1'b0, takes_1 ? one1_q : zero1_q};
                 end
-                if (valid_q[1]) product3_q <= word2_q * factor2_q;
+                if (valid_q[1]) product3_q <= $signed(word2_q) * $signed(factor2_q);
             end
 
             gc_round_shift_step #(.IN_W(PRODUCT_W), .OUT_W(DW), .SHIFT_W(5)) u_round (
                 .clk     (clk),
                 .s_step  (valid_q[4:2]),
-                .s_x     ({{(PRODUCT_W-DW-16){product3_q[DW+16]}}, product3_q[DW+15:0]}),
+                .s_x     (wide),
                 .s_shift (shift),
                 .s_mode  (mode),
                 .s_rnd   (s_rnd[l*16 +: 16]),

@@ -57,7 +57,7 @@ def test_random_programs_with_every_fault(fuzzer):
     [
         (faults.Silence, "revive", "BUS_OPEN stays"),
         (faults.Silence, "force", "BUS_OPEN stays"),
-        (faults.Reset, "reset", "not zero after a reset"),
+        (faults.Reset, "reset", "not 0 after a reset"),
         (faults.Response, "errors", "should"),
         (faults.Impatience, "errors", "should"),
         (faults.Stop, "errors", "should"),

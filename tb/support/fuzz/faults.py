@@ -8,6 +8,7 @@ program's own, with any instruction.
 """
 
 from gradcore.isa import registers as reg
+from gradcore.ops.optimiser import RATE_ONE
 
 PATIENCE = 3000  # cycles in which a memory that is not dead has answered everything
 LOCKED = (
@@ -157,7 +158,7 @@ class Stop(Fault):
 
 
 class Reset(Fault):
-    """A hardware reset, of the memory, too: every register is zero, the windows are closed."""
+    """A hardware reset, of the memory, too: every register is zero, but for RATE, and the windows are closed."""
 
     def act(self):
         self.run(1000)
@@ -165,7 +166,8 @@ class Reset(Fault):
         for offset in self.rng.sample(
             (*LOCKED, reg.STATUS, reg.ERROR, reg.IRQ_STATUS, reg.LOCK, reg.COUNTERS, reg.LOSS), 6
         ):
-            need(self.backend.read32(offset) == 0, f"register {offset:#x} is not zero after a reset")
+            value = RATE_ONE if offset == reg.RATE else 0
+            need(self.backend.read32(offset) == value, f"register {offset:#x} is not {value} after a reset")
         need(self.backend.run(50) == 0, "an interrupt after a reset")
         return False
 
