@@ -225,7 +225,8 @@ module gc_drain #(
     gc_delay_line #(.W(USER_W+LANES+58), .CYCLES(POOLED), .CLEAR(0)) u_factor_cfg (
         .clk    (clk),
         .clear  (1'b0),
-        .s_data ({s_user, s_img_enable, s_factor, s_mode, s_delta, s_factor_0, s_factor_1, s_threshold, s_factor_shift}),
+        .s_data ({s_user, s_img_enable, s_factor, s_mode, s_delta, s_factor_0, s_factor_1, s_threshold,
+                  s_factor_shift}),
         .m_data ({user, images, factor, mode, backward, factor_0, factor_1, threshold, factor_shift})
     );
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last stage of the drain: multiplies each lane by one of two factors and rounds the product to a word. What chooses
-// is the sign of the word (leaky ReLU), its random number (dropout) or its gate bit (leaky ReLU, backward). A word
-// without a factor passes at once; one with a factor comes LATE = 6 cycles later, so the one before a word without must
-// lie at least 7 cycles back if it has a factor. All inputs belong to the word they come with but s_rnd, which comes 3
-// cycles later. m_over tells of m_data. Bit-exact with gradcore.machine.drain.factor.
+// The last stage of the drain: multiplies each lane by one of two factors and rounds the product to a word. What
+// chooses is the sign of the word (leaky ReLU), its random number (dropout) or its gate bit (leaky ReLU, backward). A
+// word without a factor passes at once; one with a factor comes LATE = 6 cycles later, so the one before a word without
+// must lie at least 7 cycles back if it has a factor. All inputs belong to the word they come with but s_rnd, which
+// comes 3 cycles later. m_over tells of m_data. Bit-exact with gradcore.machine.drain.factor.
 `default_nettype none
 
 module gc_factor #(
@@ -16,7 +16,7 @@ module gc_factor #(
     input  wire                s_valid,
     input  wire [1:0]          s_factor,     // chosen by: 0 no factor, 1 the sign, 2 the random number, 3 the gate
     input  wire [15:0]         s_factor_0,   // unsigned
-    input  wire [15:0]         s_factor_1,   // where the word is above zero, the number not below s_threshold, the gate 1
+    input  wire [15:0]         s_factor_1,   // where the word is above 0, the number at least s_threshold, the gate 1
     input  wire [4:0]          s_shift,
     input  wire [1:0]          s_mode,       // of the rounding
     input  wire [15:0]         s_threshold,

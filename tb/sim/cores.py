@@ -225,36 +225,10 @@ def loss():
 def drain():
     """Words of every kind; lanes that are not enabled are masked. LOSS at the end. A word with a factor takes longer:
     the next one without waits for it."""
-    found = List(
-        dict(
-            look=1,
-            acc=512,
-            rnd=256,
-            shift=6,
-            mode=2,
-            relu=1,
-            pool=1,
-            fold=2,
-            scale=1,
-            loss=2,
-            delta=1,
-            t_pos=12,
-            t_neg=12,
-            loss_shift=5,
-            img_enable=16,
-            lane_valid=16,
-            gate=16,
-            factor=2,
-            factor_0=16,
-            factor_1=16,
-            factor_shift=5,
-            threshold=16,
-            draw=256,
-            factor_rnd=256,
-            user=4,
-        ),
-        dict(user=4, enable=16, gate=16, data=192),
-    )
+    sums = dict(look=1, acc=512, rnd=256, shift=6, mode=2, relu=1, pool=1, fold=2, scale=1, loss=2, delta=1)
+    lanes = dict(t_pos=12, t_neg=12, loss_shift=5, img_enable=16, lane_valid=16, gate=16)
+    factor = dict(factor=2, factor_0=16, factor_1=16, factor_shift=5, threshold=16, draw=256, factor_rnd=256)
+    found = List(sums | lanes | factor | dict(user=4), dict(user=4, enable=16, gate=16, data=192))
     total, late = 0, False
     for _ in range(40):
         payload, result = test_drain.word()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames under back-pressure. A word is one of data, one of gates, which wait in a queue for their data, or the start of
-// a frame; a word with `sum` makes LOSS come back.
+// Frames under back-pressure. A word is one of data, one of gates, which wait in a queue for their data, or the start
+// of a frame; a word with `sum` makes LOSS come back.
 `default_nettype none
 
 module gc_softmax_tb;

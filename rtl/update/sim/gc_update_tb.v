@@ -19,8 +19,8 @@ module gc_update_tb;
     wire [COLS*ACC_W-1:0] grad;
     wire [COLS*DW-1:0]    wgt, mom, m_wgt, m_mom;
 
-    assign {momentum, mode, shift_g, shift_v, shift_d, shift_w, lr_m, beta_m, decay_m, rate_m, seed, tag, grad, wgt, mom,
-            key, of} = word;
+    assign {momentum, mode, shift_g, shift_v, shift_d, shift_w, lr_m, beta_m, decay_m, rate_m, seed, tag, grad, wgt,
+            mom, key, of} = word;
 
     gc_tb_player #(.NAME("gc_update_tb"), .IN_W(IN_W), .OUT_W(2*COLS*DW), .STALLS(1)) u_player (
         .clk(clk), .rst(rst), .m_valid(valid), .m_ready(ready), .m_data(word), .s_valid(m_valid), .s_ready(m_ready),
