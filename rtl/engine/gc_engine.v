@@ -130,7 +130,7 @@ end else begin : g_engine
     ) u_control (
         .clk(clk), .rst(rst), .core_rst(core_rst), .irq(irq),
         .cfg_windows(windows), .m_abort(abort), .m_forget(m_forget),
-        .s_quiet(quiet), .s_moves(moves), .s_fault(fault),
+        .s_quiet(quiet), .s_moves(moves), .s_fault(fault), .s_compute_room(compute_room),
         .s_reg_write(s_reg_write), .s_reg_addr(s_reg_addr), .s_reg_wdata(s_reg_wdata), .s_reg_strb(s_reg_strb),
         .s_reg_read(s_reg_read), .m_reg_rdata(m_reg_rdata),
         .m_rreq_valid(rreq_valid[0]), .m_rreq_ready(rreq_ready[0]),
@@ -138,7 +138,6 @@ end else begin : g_engine
         .s_rdat_valid(rdat_valid[0]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
         .m_scrub(scrub), .s_scrubbing(scrubbing), .m_program_start(program_start), .cfg_base(base), .cfg_seed(seed),
         .cfg_rate(rate), .m_start(starts), .m_instruction(instruction), .s_done(done), .s_mismatch(mismatch),
-        .s_compute_room(compute_room),
         .s_read(read_done), .s_read_signal(read_signal), .s_written(written), .s_written_signal(written_signal),
         .s_step(step), .s_pad(pad), .s_yield(yield), .s_overflow(overflow), .s_saturated(saturated),
         .s_loss({loss_load, loss}), .sts_active(sts_active), .sts_tag(sts_tag)
