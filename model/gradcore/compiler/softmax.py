@@ -28,7 +28,9 @@ def softmax_strips(body: Body):
         ("gate vectors of the targets of a group of images", memory.gate_vectors + tile.size, config.gate_depth),
     ):
         if size > depth:
-            raise CompileError(name, quantity, size, depth)
+            # Layers in strips keep no gates in the buffer.
+            strips = range(len(setting.layers)) if memory.gate_vectors else ()
+            raise CompileError(name, quantity, size, depth, strips=strips)
     for group in range(memory.target.layout.groups):
         base = group % 2 * tile.size if 2 * tile.size <= config.act_depth else 0
         place = Place(1, base, tile, (("buf1", base, base + tile.size),))
