@@ -161,7 +161,8 @@ async def lengths_that_do_not_agree_are_bad(dut):
     """Too few or too many words for the loops, too few or too many beats for the words."""
     machine = model(parameter("GRID"), parameter("GRID"))
     await start(dut, start=0, s_clear=0, cfg_base=0)
-    Buffers(dut, 0.2).begin(machine, *(instruction(Opcode.LOAD, buffer=n, derive=n == 1) for n in range(3)))
+    places = ((0, 0), (1, 0), (1, 1), (2, 0))
+    Buffers(dut, 0.2).begin(machine, *(instruction(Opcode.LOAD, buffer=n, derive=d) for n, d in places))
     dram(dut, machine, 0.2)
     for field, wrong in (("n_words", 1), ("n_words", -1), ("run_beats", 3), ("run_beats", -1), ("n_c", 1), ("n_c", -1)):
         await reset(dut)
