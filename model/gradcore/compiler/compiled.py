@@ -17,7 +17,8 @@ from gradcore.compiler.tokens import add_tokens
 from gradcore.compiler.unfold import forward_images, unfold_images
 from gradcore.isa import instruction as isa
 from gradcore.isa.config import EngineConfig
-from gradcore.isa.instruction import Opcode, problem
+from gradcore.isa.instruction import Opcode
+from gradcore.isa.rules import problem
 from gradcore.ops.loss import targets
 
 INDEX_LIMIT = 1 << 24  # instruction indices of the ERROR register

@@ -7,8 +7,6 @@ from enum import IntEnum
 
 import numpy as np
 
-from gradcore.isa.config import EngineConfig
-
 HALF_WORDS = 64
 BYTES = 2 * HALF_WORDS
 
@@ -20,13 +18,16 @@ class Opcode(IntEnum):
     COMPUTE = 3
     STORE = 4
     UPDATE = 5
+    VECTOR = 6
 
 
 ENGINES = ("load", "wload", "compute", "store", "update")  # in the order of the bits of `signal` and of the counters
-ENGINE = {Opcode.LOAD: 0, Opcode.LOADW: 1, Opcode.COMPUTE: 2, Opcode.STORE: 3, Opcode.UPDATE: 4}
+ENGINE = {Opcode.LOAD: 0, Opcode.LOADW: 1, Opcode.COMPUTE: 2, Opcode.STORE: 3, Opcode.UPDATE: 4, Opcode.VECTOR: 3}
 PRODUCERS = ("load", "wload", "compute_read", "compute_written", "store", "update")  # bits of `wait`
 FP, BP, WU = 0, 1, 2
 GATE_BUFFER = 2
+# Operations of VECTOR.
+MAXIMUM, INDEX, SUM, CHOOSE, TABLE, SLOPE, ADD, LOAD_TABLE = range(8)
 FACTOR_SIGN, FACTOR_KEEP, FACTOR_GATE = 1, 2, 3  # what chooses the factor of a result
 
 
@@ -178,6 +179,35 @@ FIELDS: dict[Opcode, dict[str, Field]] = {
         "rate_m": Field(29, 0, 15),
         "shift_d": Field(30, 0, 4),
     },
+    Opcode.VECTOR: {
+        **_ALL,
+        "operation": Field(2, 0, 3),
+        "transpose": Field(2, 3, 1),
+        "relu": Field(2, 4, 1),
+        "base_sel": Field(2, 8, 2),
+        "base_sel_b": Field(2, 10, 2),
+        "base_sel_out": Field(2, 12, 2),
+        "addr": Field(3, 0, 48),
+        "addr_b": Field(6, 0, 48),
+        "addr_out": Field(9, 0, 48),
+        "stride_y": Field(12, 0, 32),
+        "stride_x": Field(14, 0, 32),
+        "advance_y": Field(16, 0, 32),
+        "advance_x": Field(18, 0, 32),
+        **_halves(20, "n_beats", "n_y", "n_x"),
+        "n_ky": Field(23, 0, 8),
+        "n_kx": Field(23, 8, 8),
+        "step_y": Field(24, 0, 8),
+        "step_x": Field(24, 8, 8),
+        "first_y": Field(25, 0, 16, True),
+        "first_x": Field(26, 0, 16, True),
+        "phase_y": Field(27, 0, 8),
+        "phase_x": Field(27, 8, 8),
+        **_halves(28, "height", "width", "multiplier"),
+        "shift": Field(31, 0, 6),
+        "shift_a": Field(31, 6, 5, True),
+        "shift_b": Field(31, 11, 5, True),
+    },
 }
 # STORE has no up-sampling: the positions stay free.
 for _name in ("upsample", "scale", "pool_bit", "derive", "stride_qy", "stride_qx"):
@@ -270,67 +300,6 @@ def decode(data: bytes | np.ndarray) -> Instruction:
         fields[name] = value - 2 * (value & sign)
     del fields["opcode"]
     return Instruction(opcode, fields)
-
-
-_STRIDED = ("n1", "n2", "run_beats", "n_words")
-_COUNTS: dict[Opcode, tuple[str, ...]] = {  # fields that must not be zero
-    Opcode.END: (),
-    Opcode.LOAD: (*_STRIDED, "n_b", "n_y", "n_x", "n_c"),
-    Opcode.STORE: (*_STRIDED, "n_b", "n_y", "n_x", "n_c", "height", "width", "n_valid"),
-    Opcode.LOADW: (*_STRIDED, "n_outer", "n_inner"),
-    Opcode.UPDATE: ("run_beats", "n_words", "n_outer", "n_inner"),
-    Opcode.COMPUTE: ("n_g", "n_by", "n_bx", "n_ky", "n_kx", "n_last"),
-}
-_BEATS = {  # fields that must be multiples of the beat
-    Opcode.LOAD: ("addr", "stride1", "stride2"),
-    Opcode.STORE: ("addr", "stride1", "stride2"),
-    Opcode.LOADW: ("addr", "stride1", "stride2"),
-    Opcode.UPDATE: ("addr", "momentum_addr"),
-}
-# Fields with a largest value below their width's; those of folds are None: log2 of the grid.
-_LIMITS: dict[Opcode, dict[str, int | None]] = {
-    Opcode.LOAD: {"fold": None, "buffer": 2},
-    Opcode.STORE: {"fold": None},
-    Opcode.COMPUTE: {"mode": WU, "loss": 2, **dict.fromkeys(("fold", "row_fold", "col_fold", "dst_fold", "gate_fold"))},
-}
-
-
-def problem(instr: Instruction, config: EngineConfig) -> str:
-    """Why the engine refuses an instruction ("field is value"), or nothing; equal to the RTL's gc_instruction_check.
-    `config`: EngineConfig."""
-    zero = [*_COUNTS[instr.opcode]]
-    if instr.opcode == Opcode.COMPUTE:
-        zero.append("n_rg" if instr["mode"] == WU else "n_c")
-    if instr.opcode == Opcode.UPDATE and instr["resident"]:
-        zero.append("wgt_inner")
-    if instr.opcode == Opcode.LOAD and instr["softmax"]:
-        zero += ["n_valid", "classes"]
-    bad = [name for name in zero if not instr[name]]
-    bad += [
-        name
-        for name in _BEATS.get(instr.opcode, ())
-        if instr[name] % config.mem_bytes and (name != "momentum_addr" or instr["momentum"])
-    ]
-    limits = {name: config.log_grid if most is None else most for name, most in _LIMITS.get(instr.opcode, {}).items()}
-    if instr.opcode == Opcode.COMPUTE:
-        limits["n_last"] = config.cols
-        limits["split"] = int(config.split and instr["mode"] == FP)
-        one_pass = instr["mode"] != WU and all(instr[name] == 1 for name in ("n_g", "n_by", "n_bx"))
-        limits |= dict.fromkeys(("keep_in", "keep_out"), int(one_pass))
-        limits["factor"] = 0 if instr["loss"] else FACTOR_KEEP if instr["pool"] else FACTOR_GATE
-    if instr.opcode in (Opcode.LOAD, Opcode.STORE):
-        limits["packed"] = int(instr["buffer"] == GATE_BUFFER)
-    if instr.opcode == Opcode.STORE:
-        limits["buffer"] = GATE_BUFFER if instr["packed"] else 1
-    if instr.opcode == Opcode.LOAD:
-        changed = instr["buffer"] == GATE_BUFFER or instr["upsample"] or instr["scale"]
-        limits["derive"] = int(not changed)
-        one_block = all(instr[name] == 1 for name in ("n_b", "n_y", "n_x"))
-        limits["softmax"] = int(one_block and not changed and not instr["derive"])
-        if instr["softmax"]:
-            limits["classes"] = instr["n_c"]
-    bad += [name for name, most in limits.items() if instr[name] > most]
-    return f"{bad[0]} is {instr[bad[0]]}" if bad else ""
 
 
 def assemble(instructions: Iterable[Instruction]) -> np.ndarray:

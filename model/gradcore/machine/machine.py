@@ -21,6 +21,7 @@ from gradcore.isa.registers import SATURATIONS
 from gradcore.machine.banks import Banks
 from gradcore.machine.compute import Compute, add
 from gradcore.machine.transfers import Load, LoadWeights, Store, Update
+from gradcore.machine.vector import SEGMENTS, Vector
 from gradcore.ops.optimiser import RATE_ONE
 
 READ, WRITTEN = PRODUCERS.index("compute_read"), PRODUCERS.index("compute_written")
@@ -42,7 +43,7 @@ class TokenOverflow(RuntimeError):
         super().__init__(f"a token counter overflows before instruction {index}")
 
 
-Work = Load | LoadWeights | Compute | Store | Update
+Work = Load | LoadWeights | Compute | Store | Update | Vector
 
 
 @dataclass
@@ -82,6 +83,7 @@ class Machine:
         self.gate = Banks(config.grid, config.gate_depth, self.garbage, np.int8)
         self.weights = self.garbage.integers(-(1 << 15), 1 << 15, (config.cols, config.wgt_depth), np.int64)
         self.gradients = self.garbage.integers(-(1 << 30), 1 << 30, (config.grad_depth, config.cols), np.int64)
+        self.table = self.garbage.integers(-(1 << 15), 1 << 15, SEGMENTS + 1, np.int64)  # of VECTOR
         self.kept: np.ndarray | None = None  # sums that a COMPUTE has left in the array for the next one
         self.loss, self.grad_overflow, self.seed, self.rate = 0, False, 0, RATE_ONE
         self.bases = [0] * 4
@@ -213,4 +215,5 @@ _WORK: dict[Opcode, type[Work]] = {
     Opcode.COMPUTE: Compute,
     Opcode.STORE: Store,
     Opcode.UPDATE: Update,
+    Opcode.VECTOR: Vector,
 }

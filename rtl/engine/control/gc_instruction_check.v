@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Says whether an instruction has a field that no program may have: a count of zero, an address that is no multiple of
 // the beat, a choice that does not exist, a set bit that has no name (doc/instructions.md, "Refused instructions").
-// Combinational. Equal to gradcore.isa.instruction.problem and, for the unnamed bits, gradcore.isa.instruction.decode.
+// Combinational. Equal to gradcore.isa.rules.problem and, for the unnamed bits, gradcore.isa.instruction.decode.
 // Unknown opcodes are gc_dispatch's business.
 `default_nettype none
 

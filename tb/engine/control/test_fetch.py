@@ -8,7 +8,8 @@ import pytest
 from cocotb.triggers import ReadOnly
 
 from gradcore.isa.config import EngineConfig
-from gradcore.isa.instruction import BYTES, ENGINE, Instruction, Opcode, decode, encode, problem
+from gradcore.isa.instruction import BYTES, ENGINE, Instruction, Opcode, decode, encode
+from gradcore.isa.rules import problem
 from tb.dma.memory import Memory, addresses, transfer
 from tb.engine.control.test_instruction_check import almost_right
 from tb.support.bench import PAUSES, cycles, reset, start

@@ -9,7 +9,8 @@ import pytest
 from cocotb.triggers import Timer
 
 from gradcore.isa.config import EngineConfig
-from gradcore.isa.instruction import BYTES, FIELDS, Instruction, Opcode, decode, encode, problem
+from gradcore.isa.instruction import BYTES, FIELDS, Instruction, Opcode, decode, encode
+from gradcore.isa.rules import problem
 from tb.support.runner import parameter, run
 
 RARE = ("keep_in", "keep_out", "factor", "derive", "packed", "softmax")  # fields that few instructions may have

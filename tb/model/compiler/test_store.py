@@ -9,6 +9,7 @@ from gradcore.isa import instruction as isa
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.fold import MapLayout
 from gradcore.isa.instruction import Opcode, instruction
+from gradcore.isa.rules import problem
 from gradcore.machine.machine import Machine
 
 PROGRAM = 0x40000
@@ -56,7 +57,7 @@ def test_store_writes_the_map_and_zeros(grid, word_bytes, beat):
         dram[PROGRAM : PROGRAM + len(code)] = code
         machine = Machine(config, dram)
         machine.buffers[0].words |= 1  # none is zero
-        assert not any(isa.problem(instr, config) for instr in program)
+        assert not any(problem(instr, config) for instr in program)
         machine.run(PROGRAM)
         found = dram[: layout.size]
         assert layout.unpack(found).all(), layout

@@ -18,19 +18,20 @@ from gradcore.isa.instruction import (
     disassemble,
     encode,
     instruction,
-    problem,
 )
+from gradcore.isa.rules import problem
 from gradcore.sim.sources import ROOT
 
 DOCUMENT = ROOT / "doc" / "instructions.md"
 # Headings of the document and the opcodes that they are about.
 SECTIONS = {
-    "Format": (0, 1, 2, 3, 4, 5),
+    "Format": (0, 1, 2, 3, 4, 5, 6),
     "DRAM side of LOAD, LOADW and STORE": (1, 2, 4),
     "LOAD and STORE: buffer side": (1, 4),
     "LOADW": (2,),
     "COMPUTE": (3,),
     "UPDATE": (5,),
+    "VECTOR": (6,),
 }
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from gradcore.isa import instruction as isa
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import ENGINE, Instruction, Opcode
+from gradcore.isa.rules import problem
 from gradcore.ops.optimiser import RATE_ONE
 
 ENGINES = {
@@ -63,7 +64,7 @@ def parsed(word: bytes, config: EngineConfig):
         instr = isa.decode(word)
     except ValueError:
         return None, MALFORMED
-    return instr, MALFORMED if isa.problem(instr, config) else 0
+    return instr, MALFORMED if problem(instr, config) else 0
 
 
 def word_bytes(instr, config: EngineConfig) -> int:

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""VECTOR on the instruction-level model (doc/instructions.md): windows, tables and additions from DRAM to DRAM."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradcore.isa.fold import from_bytes, to_bytes
+from gradcore.isa.instruction import ADD, CHOOSE, INDEX, LOAD_TABLE, MAXIMUM, SLOPE, SUM, Instruction
+from gradcore.numerics.fixed_point import requantize, saturate
+from gradcore.ops.activation import SEGMENT
+
+if TYPE_CHECKING:
+    from gradcore.machine.machine import Machine
+
+SEGMENTS = 1024
+POINT_BYTES = 2
+_NEAREST = "half_up"
+
+
+class Vector:
+    """VECTOR."""
+
+    def __init__(self, machine: "Machine", instr: Instruction) -> None:
+        self.machine, self.instr, config = machine, instr, machine.config
+        self.size = instr["n_beats"] * config.mem_bytes
+        self.shape = instr["n_y"], instr["n_x"]
+
+    # Sources and result
+
+    def _words(self, base_sel: int, address: int) -> np.ndarray:
+        """Words of a pixel of a source."""
+        config = self.machine.config
+        words = from_bytes(self._bytes(base_sel, address, self.size), config.word_bytes).astype(np.int64)
+        return self._narrow(words)
+
+    def _narrow(self, words: np.ndarray) -> np.ndarray:
+        spare = 64 - self.machine.config.data_width
+        return words << spare >> spare
+
+    def _bytes(self, base_sel: int, address: int, size: int) -> np.ndarray:
+        return self.machine._bytes(self.machine.address(base_sel, address % (1 << 48)), size)
+
+    def _taps(self, y: int, x: int) -> Iterator[tuple[int, int]]:
+        """(number, bytes behind `addr`) of the taps of a pixel of the result that lie in the map."""
+        instr = self.instr
+        for ky, row, row_bytes in self._axis("y", y):
+            for kx, column, column_bytes in self._axis("x", x):
+                if 0 <= row < instr["height"] and 0 <= column < instr["width"]:
+                    yield ky * instr["n_kx"] + kx, row_bytes + column_bytes
+
+    def _axis(self, name: str, at: int) -> Iterator[tuple[int, int, int]]:
+        """(tap, row or column of the map, its bytes behind `addr`) along an axis."""
+        instr = self.instr
+        taps, step, first, stride, advance = (
+            instr[key + name] for key in ("n_k", "step_", "first_", "stride_", "advance_")
+        )
+        if instr["transpose"]:
+            windows, tap = divmod(instr["phase_" + name] + at, step)
+            for j, k in enumerate(range(tap, taps, step)):
+                yield k, first + windows - j, windows * advance - j * stride
+        else:
+            for k in range(taps):
+                yield k, first + at * step + k, at * advance + k * stride
+
+    # The machine's interface
+
+    def gather(self) -> np.ndarray:
+        """Words of the result (pixels, words); of a load of the table its points."""
+        instr = self.instr
+        if instr["operation"] == LOAD_TABLE:
+            points = from_bytes(self._bytes(instr["base_sel"], instr["addr"], self.size), POINT_BYTES)[: SEGMENTS + 1]
+            return np.concatenate([points, self.machine.table[len(points) :]])
+        return np.stack([self._pixel(y, x) for y in range(self.shape[0]) for x in range(self.shape[1])])
+
+    def _pixel(self, y: int, x: int) -> np.ndarray:
+        instr, config = self.instr, self.machine.config
+        taps = list(self._taps(y, x))
+        words = self.size // config.word_bytes
+        numbers = np.array([tap for tap, _ in taps], np.int64)
+        a = np.array([self._words(instr["base_sel"], instr["addr"] + at) for _, at in taps], np.int64)
+        a = a.reshape(len(taps), words)
+        operation = instr["operation"]
+        if operation == MAXIMUM:
+            return a.max(axis=0) if taps else np.zeros(words, np.int64)
+        if operation == INDEX:
+            if not taps:
+                return np.full(words, -1)
+            found = numbers[a.argmax(axis=0)]
+            return self._narrow(np.where(a.max(axis=0) > 0, found, -1) if instr["relu"] else found)
+        if operation == SUM:
+            return self._rounded(a.sum(axis=0) * instr["multiplier"])
+        b = np.array([self._words(instr["base_sel_b"], instr["addr_b"] + at) for _, at in taps], np.int64)
+        b = b.reshape(len(taps), words)
+        if operation == CHOOSE:
+            chosen = b == self._narrow(numbers)[:, None]
+            return saturate(np.where(chosen, a, 0).sum(axis=0), config.data_width)
+        if not taps:  # the only pixel lies outside the map
+            return np.zeros(words, np.int64)
+        if operation == ADD:
+            return self._rounded((a[0] << instr["shift_a"]) + (b[0] << instr["shift_b"]))
+        return self._rounded(a[0] * self._table(b[0]) if operation == SLOPE else self._table(a[0]))
+
+    def _table(self, words: np.ndarray) -> np.ndarray:
+        """The table's values, 15 fraction bits."""
+        shift = self.instr["shift_a"]
+        place = saturate(words << shift if shift >= 0 else words >> -shift, 16)
+        segment, rest = (place >> SEGMENT) + SEGMENTS // 2, place & (1 << SEGMENT) - 1
+        points = self.machine.table
+        rise = points[segment + 1] - points[segment]
+        return points[segment] + (rise * rest + (1 << SEGMENT - 1) >> SEGMENT)
+
+    def _rounded(self, sums: np.ndarray) -> np.ndarray:
+        return requantize(sums, self.instr["shift"], self.machine.config.data_width, _NEAREST)
+
+    def spoil(self, rng: np.random.Generator) -> None:
+        if self.instr["operation"] == LOAD_TABLE:
+            self.machine.table = rng.integers(-99, 99, SEGMENTS + 1)
+            return
+        words = self.size // self.machine.config.word_bytes
+        self.drain(rng.integers(-99, 99, (self.shape[0] * self.shape[1], words)))
+
+    def drain(self, values: np.ndarray) -> None:
+        if self.instr["operation"] == LOAD_TABLE:
+            self.machine.table = values
+            return
+        data = to_bytes(values, self.machine.config.word_bytes)
+        self._bytes(self.instr["base_sel_out"], self.instr["addr_out"], len(data))[:] = data
