@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 SEGMENTS = 1024
 POINT_BYTES = 2
-_NEAREST = "half_up"
 
 
 class Vector:
@@ -112,7 +111,7 @@ class Vector:
         return points[segment] + (rise * rest + (1 << SEGMENT - 1) >> SEGMENT)
 
     def _rounded(self, sums: np.ndarray) -> np.ndarray:
-        return requantize(sums, self.instr["shift"], self.machine.config.data_width, _NEAREST)
+        return requantize(sums, self.instr["shift"], self.machine.config.data_width, self.instr["rounding"])
 
     def spoil(self, rng: np.random.Generator) -> None:
         if self.instr["operation"] == LOAD_TABLE:
