@@ -76,12 +76,13 @@ end else begin : g_engine
     localparam ACCESS_W = 20 + 4*12 + 2*8 + 16 + 2*16 + 2*2 + 2*3;
     localparam READ     = 7;         // latency of operand, weight and gate reads
     localparam LOAD = 0, WLOAD = 1, COMPUTE = 2, STORE = 3, UPDATE = 4, UNITS = 5;
-    localparam R        = 5;         // memory readers: fetch, load, wload, update weights, update momentum
-    localparam W        = 3;         // memory writers: store, update weights, update momentum
+    localparam R        = 6;         // memory readers: fetch, load, wload, update weights, update momentum, vector
+    localparam W        = 4;         // memory writers: store, vector, update weights, update momentum
     localparam WINDOWS  = 4;         // DMA windows
     localparam DEEPER   = ACT_DEPTH > WGT_DEPTH ? ACT_DEPTH : WGT_DEPTH;
     localparam DEEP     = GRAD_DEPTH > GATE_DEPTH ? GRAD_DEPTH : GATE_DEPTH;
-    localparam SCRUB_W  = $clog2(DEEPER > DEEP ? DEEPER : DEEP);
+    localparam DEEPEST  = DEEPER > DEEP ? DEEPER : DEEP;
+    localparam SCRUB_W  = $clog2(DEEPEST > 512 ? DEEPEST : 512);   // 512: pairs of points of VECTOR's table
     wire [1:0] sts_unused;
 
     // ---- Memory clients, client n at bit n, flattened buses
@@ -160,15 +161,13 @@ end else begin : g_engine
     wire [LANES-1:0]    load_wr_gate, gate_rd_data;
     gc_load_unit #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W)) u_load (
         .clk(clk), .rst(reset), .start(starts[LOAD]), .m_done(done[LOAD]), .m_bad(mismatch[0]),
-        .s_instruction(instruction[LOAD*1024 +: 1024]), .cfg_base(base),
-        .m_rreq_valid(rreq_valid[1]), .m_rreq_ready(rreq_ready[1]),
-        .m_rreq_addr(rreq_addr[ADDR_W +: ADDR_W]), .m_rreq_len(rreq_len[8 +: 8]),
-        .s_rdat_valid(rdat_valid[1]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
-        .m_gate_valid(load_gate_valid), .m_gate_ready(load_gate_ready), .m_gate_access(load_gate_access),
-        .s_gate_valid(load_gate_back), .s_gate_data(gate_rd_data),
-        .m_wr_valid(load_wr_valid), .m_wr_ready(load_wr_ready),
-        .m_wr_access(load_wr_access), .m_wr_data(load_wr_data),
-        .m_wr_gate_access(load_wr_gate_access), .m_wr_gate(load_wr_gate), .s_clear(program_start), .sts_loss(loss_load)
+        .s_instruction(instruction[LOAD*1024 +: 1024]), .cfg_base(base), .m_rreq_valid(rreq_valid[1]),
+        .m_rreq_ready(rreq_ready[1]), .m_rreq_addr(rreq_addr[ADDR_W +: ADDR_W]), .m_rreq_len(rreq_len[8 +: 8]),
+        .s_rdat_valid(rdat_valid[1]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last), .m_gate_valid(load_gate_valid),
+        .m_gate_ready(load_gate_ready), .m_gate_access(load_gate_access), .s_gate_valid(load_gate_back),
+        .s_gate_data(gate_rd_data), .m_wr_valid(load_wr_valid), .m_wr_ready(load_wr_ready),
+        .m_wr_access(load_wr_access), .m_wr_data(load_wr_data), .m_wr_gate_access(load_wr_gate_access),
+        .m_wr_gate(load_wr_gate), .s_clear(program_start), .sts_loss(loss_load)
     );
 
     // ---- Weight load and weight buffer
@@ -232,36 +231,33 @@ end else begin : g_engine
         .GRID(GRID), .COLS(COLS), .COLS_LOG(COLS_LOG), .DW(DW), .ACT_DEPTH(ACT_DEPTH), .GATE_DEPTH(GATE_DEPTH),
         .SCRUB_W(SCRUB_W), .ACCESS_W(ACCESS_W)
     ) u_buffers (
-        .clk(clk), .rst(reset), .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr),
-        .s_cmp_valid(cmp_rd_valid), .s_cmp_channel(cmp_rd_channel),
-        .s_cmp_split(cmp_rd_split), .s_cmp_step(cmp_rd_step),
+        .clk(clk), .rst(reset), .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr), .s_cmp_valid(cmp_rd_valid),
+        .s_cmp_channel(cmp_rd_channel), .s_cmp_split(cmp_rd_split), .s_cmp_step(cmp_rd_step),
         .s_cmp_row_buf(cmp_rd_row_buf), .s_cmp_row(cmp_rd_row), .s_cmp_row_channels(cmp_rd_row_channels),
         .s_cmp_col(cmp_rd_col), .s_cmp_col_channels(cmp_rd_col_channels), .m_data0(rd_data0), .m_data1(rd_data1),
-        .s_dst_valid(dst_valid), .s_dst_buf(dst_buf), .s_dst_access(dst_access),
-        .s_dst_enable(dst_enable), .s_dst_data(dst_data),
-        .s_str_valid(str_rd_valid), .s_str_ready(str_rd_ready), .s_str_buffer(str_rd_buffer),
-        .s_str_access(str_rd_access), .s_str_mark(str_rd_mark),
-        .m_str_valid(str_back), .m_str_mark(str_back_mark), .m_str_data(str_back_data),
-        .s_load_valid(load_wr_valid), .s_load_ready(load_wr_ready),
-        .s_load_access(load_wr_access), .s_load_data(load_wr_data),
-        .s_load_gate_access(load_wr_gate_access), .s_load_gate(load_wr_gate),
-        .s_gate_rd_valid(cmp_gate_rd_valid), .s_gate_rd_access(cmp_gate_rd_access), .m_gate_data(gate_rd_data),
-        .s_gate_wr_valid(cmp_gate_wr_valid), .s_gate_wr_access(cmp_gate_wr_access), .s_gate_wr_data(cmp_gate_wr_data),
-        .s_scale_valid(load_gate_valid), .s_scale_ready(load_gate_ready), .s_scale_access(load_gate_access),
-        .m_scale_valid(load_gate_back)
+        .s_dst_valid(dst_valid), .s_dst_buf(dst_buf), .s_dst_access(dst_access), .s_dst_enable(dst_enable),
+        .s_dst_data(dst_data), .s_str_valid(str_rd_valid), .s_str_ready(str_rd_ready), .s_str_buffer(str_rd_buffer),
+        .s_str_access(str_rd_access), .s_str_mark(str_rd_mark), .m_str_valid(str_back), .m_str_mark(str_back_mark),
+        .m_str_data(str_back_data), .s_load_valid(load_wr_valid), .s_load_ready(load_wr_ready),
+        .s_load_access(load_wr_access), .s_load_data(load_wr_data), .s_load_gate_access(load_wr_gate_access),
+        .s_load_gate(load_wr_gate), .s_gate_rd_valid(cmp_gate_rd_valid), .s_gate_rd_access(cmp_gate_rd_access),
+        .m_gate_data(gate_rd_data), .s_gate_wr_valid(cmp_gate_wr_valid), .s_gate_wr_access(cmp_gate_wr_access),
+        .s_gate_wr_data(cmp_gate_wr_data), .s_scale_valid(load_gate_valid), .s_scale_ready(load_gate_ready),
+        .s_scale_access(load_gate_access), .m_scale_valid(load_gate_back)
     );
 
-    // ---- Store
-    gc_store_unit #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W)) u_store (
+    // ---- Store and vector
+    gc_store_side #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W)) u_store (
         .clk(clk), .rst(reset), .start(starts[STORE]), .m_done(done[STORE]), .m_bad(mismatch[2]),
-        .s_instruction(instruction[STORE*1024 +: 1024]), .cfg_base(base), .m_hold(str_hold),
-        .m_rd_valid(str_rd_valid), .m_rd_ready(str_rd_ready), .m_rd_buffer(str_rd_buffer),
-        .m_rd_access(str_rd_access), .m_rd_mark(str_rd_mark),
-        .s_rd_valid(str_back), .s_rd_mark(str_back_mark), .s_rd_data(str_back_data),
-        .m_wreq_valid(wreq_valid[0]), .m_wreq_ready(wreq_ready[0]),
-        .m_wreq_addr(wreq_addr[0 +: ADDR_W]), .m_wreq_len(wreq_len[0 +: 8]),
-        .m_wdat_valid(wdat_valid[0]), .m_wdat_ready(wdat_ready[0]), .m_wdat_data(wdat_data[0 +: MEM_W]),
-        .m_wdat_strb(wdat_strb[0 +: MEM_W/8]), .m_wdat_last(wdat_last[0]), .s_wrsp_valid(wrsp_valid[0])
+        .s_instruction(instruction[STORE*1024 +: 1024]), .cfg_base(base), .m_hold(str_hold), .s_scrub(scrub_valid),
+        .s_scrub_addr(scrub_addr[8:0]), .m_rd_valid(str_rd_valid), .m_rd_ready(str_rd_ready),
+        .m_rd_buffer(str_rd_buffer), .m_rd_access(str_rd_access), .m_rd_mark(str_rd_mark), .s_rd_valid(str_back),
+        .s_rd_mark(str_back_mark), .s_rd_data(str_back_data), .m_rreq_valid(rreq_valid[5]),
+        .m_rreq_ready(rreq_ready[5]), .m_rreq_addr(rreq_addr[5*ADDR_W +: ADDR_W]), .m_rreq_len(rreq_len[40 +: 8]),
+        .s_rdat_valid(rdat_valid[5]), .s_rdat_data(rdat_data), .m_wreq_valid(wreq_valid[1:0]),
+        .m_wreq_ready(wreq_ready[1:0]), .m_wreq_addr(wreq_addr[0 +: 2*ADDR_W]), .m_wreq_len(wreq_len[0 +: 16]),
+        .m_wdat_valid(wdat_valid[1:0]), .m_wdat_ready(wdat_ready[1:0]), .m_wdat_data(wdat_data[0 +: 2*MEM_W]),
+        .m_wdat_strb(wdat_strb[0 +: 2*MEM_W/8]), .m_wdat_last(wdat_last[1:0]), .s_wrsp_valid(wrsp_valid[1:0])
     );
 
     // ---- Gradients and update
@@ -286,11 +282,11 @@ end else begin : g_engine
         .m_rreq_valid(rreq_valid[4:3]), .m_rreq_ready(rreq_ready[4:3]),
         .m_rreq_addr(rreq_addr[3*ADDR_W +: 2*ADDR_W]), .m_rreq_len(rreq_len[24 +: 16]),
         .s_rdat_valid(rdat_valid[4:3]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
-        .m_wreq_valid(wreq_valid[2:1]), .m_wreq_ready(wreq_ready[2:1]),
-        .m_wreq_addr(wreq_addr[ADDR_W +: 2*ADDR_W]), .m_wreq_len(wreq_len[8 +: 16]),
-        .m_wdat_valid(wdat_valid[2:1]), .m_wdat_ready(wdat_ready[2:1]), .m_wdat_data(wdat_data[MEM_W +: 2*MEM_W]),
-        .m_wdat_strb(wdat_strb[MEM_W/8 +: 2*MEM_W/8]), .m_wdat_last(wdat_last[2:1]),
-        .s_wrsp_valid(wrsp_valid[2:1]), .sts_saturated(saturated[2])
+        .m_wreq_valid(wreq_valid[3:2]), .m_wreq_ready(wreq_ready[3:2]),
+        .m_wreq_addr(wreq_addr[2*ADDR_W +: 2*ADDR_W]), .m_wreq_len(wreq_len[16 +: 16]),
+        .m_wdat_valid(wdat_valid[3:2]), .m_wdat_ready(wdat_ready[3:2]), .m_wdat_data(wdat_data[2*MEM_W +: 2*MEM_W]),
+        .m_wdat_strb(wdat_strb[2*MEM_W/8 +: 2*MEM_W/8]), .m_wdat_last(wdat_last[3:2]),
+        .s_wrsp_valid(wrsp_valid[3:2]), .sts_saturated(saturated[2])
     );
 
     wire _unused = &{1'b0, sts_unused, grad_addr, upd_grad_addr};

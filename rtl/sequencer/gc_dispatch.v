@@ -8,7 +8,8 @@
 
 module gc_dispatch #(
     parameter INSTR_W = 1024,
-    parameter ENGINES = 5     // opcodes 1..ENGINES
+    parameter ENGINES = 5,    // opcodes 1..ENGINES
+    parameter SHARED  = 0     // the opcode, 1..ENGINES, whose queue takes opcode ENGINES + 1, too; 0: none does
 ) (
     input  wire               clk,
     input  wire               rst,
@@ -30,6 +31,9 @@ module gc_dispatch #(
         if (ENGINES < 1 || ENGINES > 15) begin : g_illegal_engines
             gradcore_illegal_parameter_ENGINES_must_be_1_to_15 u_stop ();
         end
+        if (SHARED < 0 || SHARED > ENGINES) begin : g_illegal_shared
+            gradcore_illegal_parameter_SHARED_must_be_0_to_ENGINES u_stop ();
+        end
         if (INSTR_W < 4) begin : g_illegal_instr
             gradcore_illegal_parameter_INSTR_W_below_4 u_stop ();
         end
@@ -42,7 +46,9 @@ module gc_dispatch #(
     reg                running_q;
     reg  [23:0]        left_q;      // instructions still to come
     wire [3:0]         opcode  = s_instruction[3:0];
-    wire [ENGINES:0]   select  = {{ENGINES{1'b0}}, 1'b1} << opcode;   // bit 0: END
+    wire [ENGINES+1:0] known   = {{(ENGINES+1){1'b0}}, 1'b1} << opcode;   // bit 0: END
+    wire [ENGINES:0]   also    = {{ENGINES{1'b0}}, SHARED != 0 && known[ENGINES+1]} << SHARED;
+    wire [ENGINES:0]   select  = known[ENGINES:0] | also;
     wire               refused = ~(|select) || s_bad;
     wire               take    = s_valid && s_ready;
     wire               missing = running_q && ~(|left_q);

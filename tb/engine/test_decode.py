@@ -24,6 +24,7 @@ DECODERS = {
     "loadw": (Opcode.LOADW,),
     "update": (Opcode.UPDATE,),
     "compute": (Opcode.COMPUTE,),
+    "vector": (Opcode.VECTOR,),
     "operands": (Opcode.COMPUTE,),
     "results": (Opcode.COMPUTE,),
 }

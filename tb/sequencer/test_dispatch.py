@@ -15,6 +15,15 @@ def instruction(opcode):
     return random.getrandbits(parameter("INSTR_W") - 4) << 4 | opcode
 
 
+def most():
+    """The highest opcode that is known."""
+    return parameter("ENGINES") + bool(parameter("SHARED"))
+
+
+def queue(opcode):
+    return parameter("SHARED") if opcode > parameter("ENGINES") else opcode
+
+
 async def begin(dut):
     await start(dut, start=0, cfg_length=0, s_instruction=0, s_bad=0)
 
@@ -59,15 +68,14 @@ def until(opcodes, *stop):
 async def programs_reach_their_queues_and_leave_nothing_behind(dut):
     await begin(dut)
     assert dut.sts_finished.value == 1
-    engines = parameter("ENGINES")
-    unknown = list(range(engines + 1, 16))
+    unknown = list(range(most() + 1, 16))
     for _ in range(60):
-        opcodes = [random.randint(1, engines) for _ in range(random.randint(0, 12))]
+        opcodes = [random.randint(1, most()) for _ in range(random.randint(0, 12))]
         for extra in random.choices(([END], [], random.sample(unknown, min(1, len(unknown)))), k=random.randint(0, 2)):
             opcodes[random.randint(0, len(opcodes)) : 0] = extra
         words, given, taken = await program(dut, opcodes, *random.choice([(0, 0), (0.5, 0), (0, 0.5), (0.3, 0.3)]))
         end = until(opcodes, END, *unknown)
-        assert given == [(opcode - 1, word) for opcode, word in zip(opcodes[:end], words)]
+        assert given == [(queue(opcode) - 1, word) for opcode, word in zip(opcodes[:end], words)]
         assert taken == len(words), "instructions behind the end are left for the next program"
         code = NO_END if end == len(opcodes) else UNKNOWN_OPCODE if opcodes[end] != END else 0
         assert (bool(dut.sts_error.value), int(dut.sts_code.value)) == (code > 0, code)
@@ -78,7 +86,7 @@ async def programs_reach_their_queues_and_leave_nothing_behind(dut):
 @cocotb.test()
 async def every_unknown_opcode_is_named(dut):
     await begin(dut)
-    for opcode in range(parameter("ENGINES") + 1, 16):
+    for opcode in range(most() + 1, 16):
         await program(dut, [1, opcode, END])
         assert (int(dut.sts_code.value), int(dut.sts_index.value)) == (UNKNOWN_OPCODE, 1)
 
@@ -140,13 +148,19 @@ async def reset_ends_the_program(dut):
         assert len(given) == 1
 
 
-@pytest.mark.parametrize("width, engines", [(40, 5), (8, 1), (1024, 5), (32, 15)])
-def test_dispatch(width, engines):
-    run("sequencer", "gc_dispatch", {"INSTR_W": width, "ENGINES": engines})
+@pytest.mark.parametrize("width, engines, shared", [(40, 5, 0), (8, 1, 1), (1024, 5, 4), (32, 15, 0)])
+def test_dispatch(width, engines, shared):
+    run("sequencer", "gc_dispatch", {"INSTR_W": width, "ENGINES": engines, "SHARED": shared})
 
 
 @pytest.mark.parametrize(
-    "bad, reason", [({"ENGINES": 0}, "ENGINES_"), ({"ENGINES": 16}, "ENGINES_"), ({"INSTR_W": 3}, "INSTR_W_")]
+    "bad, reason",
+    [
+        ({"ENGINES": 0}, "ENGINES_"),
+        ({"ENGINES": 16}, "ENGINES_"),
+        ({"INSTR_W": 3}, "INSTR_W_"),
+        ({"SHARED": 6}, "SHARED_"),
+    ],
 )
 def test_refuses(bad, reason):
     expect_elaboration_error("sequencer", "gc_dispatch", bad, reason)

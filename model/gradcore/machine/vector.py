@@ -39,7 +39,7 @@ class Vector:
         return words << spare >> spare
 
     def _bytes(self, base_sel: int, address: int, size: int) -> np.ndarray:
-        return self.machine._bytes(self.machine.address(base_sel, address % (1 << 48)), size)
+        return self.machine._bytes(self.machine.address(base_sel, address) % (1 << 48), size)
 
     def _taps(self, y: int, x: int) -> Iterator[tuple[int, int]]:
         """(number, bytes behind `addr`) of the taps of a pixel of the result that lie in the map."""

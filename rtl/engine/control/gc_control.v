@@ -35,7 +35,7 @@ module gc_control #(
     output wire                m_forget,
     input  wire                s_quiet,
     input  wire [4:0]          s_moves,            // of gc_memory_port
-    input  wire [ADDR_W+14:0]  s_fault,
+    input  wire [ADDR_W+15:0]  s_fault,
     // buffers
     output wire                m_scrub,            // pulse
     input  wire                s_scrubbing,        // from the cycle after m_scrub until all buffers are clear

@@ -10,7 +10,8 @@ module gc_decode_spare (
     output wire          m_loadw,
     output wire          m_compute,
     output wire          m_store,
-    output wire          m_update
+    output wire          m_update,
+    output wire          m_vector
 );
     assign m_end = |{
         s_instruction[16*0+15], s_instruction[16*1 +: 5], s_instruction[16*2 +: 16*62]
@@ -41,6 +42,10 @@ module gc_decode_spare (
         s_instruction[16*2+10 +: 6], s_instruction[16*13 +: 16], s_instruction[16*16 +: 16*2],
         s_instruction[16*20+15], s_instruction[16*21+15], s_instruction[16*28+15], s_instruction[16*29+15],
         s_instruction[16*30+4 +: 12], s_instruction[16*31 +: 16*33]
+    };
+    assign m_vector = |{
+        s_instruction[16*0+15], s_instruction[16*1 +: 5], s_instruction[16*2+7], s_instruction[16*2+14 +: 2],
+        s_instruction[16*32 +: 16*32]
     };
 
     wire _unused = &{1'b0, s_instruction};

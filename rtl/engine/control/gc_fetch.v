@@ -67,7 +67,7 @@ module gc_fetch #(
         if (rst) checked_q <= 1'b0;
     end
 
-    gc_dispatch #(.INSTR_W(1024), .ENGINES(UNITS)) u_dispatch (
+    gc_dispatch #(.INSTR_W(1024), .ENGINES(UNITS), .SHARED(4)) u_dispatch (
         .clk(clk), .rst(rst), .start(start), .cfg_length(cfg_prog_length),
         .s_valid(checked_q), .s_ready(taken), .s_instruction(word), .s_bad(bad_q),
         .m_valid(m_valid), .m_ready(m_ready), .m_instruction(m_instruction),

@@ -20,6 +20,9 @@ module gc_instruction_check #(
     localparam [3:0]  COMPUTE    = 4'd3;
     localparam [3:0]  STORE      = 4'd4;
     localparam [3:0]  UPDATE     = 4'd5;
+    localparam [3:0]  VECTOR     = 4'd6;
+    localparam [2:0]  CHOOSE     = 3'd3;     // operations of VECTOR
+    localparam [2:0]  ADD        = 3'd6;
     localparam [1:0]  WU         = 2'd2;     // a mode
     localparam        BEAT       = $clog2(MEM_W/8);
     localparam        SMALL      = GRID == 4;    // fold 3 is beyond the grid
@@ -113,11 +116,33 @@ module gc_instruction_check #(
         .m_rounding(compute_unused[8:7]), .m_shift(compute_unused[14:9]),
         .m_by0(compute_unused[30:15]), .m_bx0(compute_unused[46:31])
     );
-    wire spare_end, spare_load, spare_loadw, spare_compute, spare_store, spare_update;
+    wire        vec_transpose;
+    wire [1:0]  vec_rounding;
+    wire [2:0]  vec_operation;
+    wire [4:0]  vec_shift_a, vec_shift_b;
+    wire [5:0]  vec_shift;
+    wire [7:0]  vec_n_ky, vec_n_kx, vec_step_y, vec_step_x, vec_phase_y, vec_phase_x;
+    wire [15:0] vec_n_beats, vec_n_y, vec_n_x, vec_height, vec_width;
+    wire [31:0] vec_stride_y, vec_stride_x, vec_advance_y, vec_advance_x;
+    wire [47:0] vec_addr, vec_addr_b, vec_addr_out;
+    wire [54:0] vec_unused;
+    gc_decode_vector u_vector (
+        .s_instruction(s_instruction),
+        .m_operation(vec_operation), .m_transpose(vec_transpose), .m_relu(vec_unused[0]), .m_rounding(vec_rounding),
+        .m_base_sel(vec_unused[2:1]), .m_base_sel_b(vec_unused[4:3]), .m_base_sel_out(vec_unused[6:5]),
+        .m_addr(vec_addr), .m_addr_b(vec_addr_b), .m_addr_out(vec_addr_out), .m_stride_y(vec_stride_y),
+        .m_stride_x(vec_stride_x), .m_advance_y(vec_advance_y), .m_advance_x(vec_advance_x), .m_n_beats(vec_n_beats),
+        .m_n_y(vec_n_y), .m_n_x(vec_n_x), .m_n_ky(vec_n_ky), .m_n_kx(vec_n_kx), .m_step_y(vec_step_y),
+        .m_step_x(vec_step_x), .m_first_y(vec_unused[22:7]), .m_first_x(vec_unused[38:23]), .m_phase_y(vec_phase_y),
+        .m_phase_x(vec_phase_x), .m_height(vec_height), .m_width(vec_width), .m_multiplier(vec_unused[54:39]),
+        .m_shift(vec_shift), .m_shift_a(vec_shift_a), .m_shift_b(vec_shift_b)
+    );
+    wire spare_end, spare_load, spare_loadw, spare_compute, spare_store, spare_update, spare_vector;
     gc_decode_spare u_spare (
         .s_instruction(s_instruction),
         .m_end(spare_end), .m_load(spare_load), .m_loadw(spare_loadw),
-        .m_compute(spare_compute), .m_store(spare_store), .m_update(spare_update)
+        .m_compute(spare_compute), .m_store(spare_store), .m_update(spare_update),
+        .m_vector(spare_vector)
     );
 
     wire strided  = opcode == LOAD || opcode == LOADW || opcode == STORE;
@@ -145,18 +170,32 @@ module gc_instruction_check #(
     wire bad_factor   = (|factor && |loss) || (&factor && pool);
     wire bad_folds    = SMALL && (&fold || &row_fold || &col_fold || &dst_fold || &gate_fold);
     wire bad_counts   = ~(|n_g) || ~(|n_by) || ~(|n_bx) || ~(|n_ky) || ~(|n_kx) || (wu ? ~(|n_rg) : ~(|n_red));
+    wire vec_beats    = |{vec_addr[BEAT-1:0], vec_addr_b[BEAT-1:0], vec_addr_out[BEAT-1:0], vec_stride_y[BEAT-1:0],
+                          vec_stride_x[BEAT-1:0], vec_advance_y[BEAT-1:0], vec_advance_x[BEAT-1:0]};
+    wire vec_counts   = ~(|vec_n_beats) || ~(|vec_n_y) || ~(|vec_n_x) || ~(|vec_n_ky) || ~(|vec_n_kx)
+                     || ~(|vec_step_y) || ~(|vec_step_x) || ~(|vec_height) || ~(|vec_width);
+    wire vec_large    = (vec_n_ky[7] && |vec_n_ky[6:0]) || (vec_n_kx[7] && |vec_n_kx[6:0])
+                     || (vec_step_y[7] && |vec_step_y[6:0]) || (vec_step_x[7] && |vec_step_x[6:0])
+                     || vec_height[15] || vec_width[15] || &vec_rounding || &vec_shift[5:4];
+    wire vec_window   = |{vec_n_ky[7:1], vec_n_kx[7:1], vec_step_y[7:1], vec_step_x[7:1], vec_transpose};
+    wire vec_back     = !vec_operation[1] || vec_phase_y >= vec_step_y || vec_phase_x >= vec_step_x;
+    wire vec_kind     = vec_operation[2] ? vec_window : vec_transpose ? vec_back : vec_operation == CHOOSE;
+    wire bad_vector   = vec_beats || vec_counts || vec_large || vec_kind || spare_vector
+                     || (vec_operation == ADD && (vec_shift_a[4] || vec_shift_b[4]));
     wire bad_spare    = (opcode == END && spare_end) || (compute && spare_compute) || (opcode == UPDATE && spare_update)
                      || (opcode == LOAD && spare_load) || (opcode == LOADW && spare_loadw)
                      || (opcode == STORE && spare_store);
 
-    assign m_bad = bad_spare || (transfer && bad_transfer) || (strided && bad_strides)
+    assign m_bad = bad_spare || (opcode == VECTOR && bad_vector)
+                || (transfer && bad_transfer) || (strided && bad_strides)
                 || (opcode == UPDATE && bad_update) || (opcode == STORE && bad_map)
                 || (opcode == LOAD && (bad_derive || bad_softmax))
                 || (vectors && (bad_vectors || bad_buffer)) || (rows && bad_rows)
                 || (compute && (bad_choices || bad_split || bad_keep || bad_factor || bad_folds || bad_counts));
 
     wire _unused = &{1'b0, common_unused, base_sel_unused, store_unused, load_unused, base_unused, update_unused,
-                     compute_unused, addr, stride1, stride2, momentum_addr};
+                     compute_unused, addr, stride1, stride2, momentum_addr,
+                     vec_unused, vec_addr, vec_addr_b, vec_addr_out, vec_stride_y, vec_stride_x, vec_advance_y, vec_advance_x, vec_shift, vec_shift_a, vec_shift_b};
 endmodule
 
 `default_nettype wire

@@ -30,7 +30,7 @@ module gc_supervisor #(
     input  wire [4:0]        s_waiting,          // units that lack a token
     input  wire              s_draining,         // compute still has results to write
     input  wire [5*24-1:0]   s_index,            // number of each unit's instruction, at work or waiting
-    input  wire [ADDR_W+14:0] s_fault,           // of gc_memory_port: {address, client, client writes, code, valid}
+    input  wire [ADDR_W+15:0] s_fault,           // of gc_memory_port: {address, client, client writes, code, valid}
     input  wire              s_quiet,            // nothing shown or outstanding on the memory port
     output wire              m_abort,
     output wire              core_rst,
@@ -58,7 +58,7 @@ module gc_supervisor #(
     reg        endless_q;    // it allows any number: after an error 65536
 
     wire [ADDR_W-1:0] bus_addr;
-    wire [4:0]        bus_client;
+    wire [5:0]        bus_client;
     wire              bus_writes;
     wire [7:0]        bus_code;
     wire              bus_error;
@@ -72,8 +72,8 @@ module gc_supervisor #(
     // The unit that an error belongs to, one-hot; none: dispatch.
     wire [4:0] lost     = |s_mismatch ? s_mismatch : |s_active ? s_active : s_waiting;
     wire [4:0] first    = lost & (~lost + 5'd1);
-    wire [4:0] writer   = {|bus_client[2:1], bus_client[0], 3'b000};
-    wire [4:0] reader   = {|bus_client[4:3], 2'b00, bus_client[2:1]};
+    wire [4:0] writer   = {|bus_client[3:2], |bus_client[1:0], 3'b000};
+    wire [4:0] reader   = {|bus_client[4:3], bus_client[5], 1'b0, bus_client[2:1]};
     wire [4:0] bus      = bus_writes ? writer : reader;
     wire [4:0] culprit  = bus_error ? bus : (~(|s_mismatch) && own) ? 5'd0 : first;
     wire [23:0] index;

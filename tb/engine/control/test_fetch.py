@@ -8,7 +8,7 @@ import pytest
 from cocotb.triggers import ReadOnly
 
 from gradcore.isa.config import EngineConfig
-from gradcore.isa.instruction import BYTES, ENGINE, Instruction, Opcode, decode, encode
+from gradcore.isa.instruction import BYTES, ENGINE, ENGINES, Instruction, Opcode, decode, encode
 from gradcore.isa.rules import problem
 from tb.dma.memory import Memory, addresses, transfer
 from tb.engine.control.test_instruction_check import almost_right
@@ -38,7 +38,7 @@ def good() -> bytes:
 def bad() -> tuple[bytes, int]:
     """An instruction that none may get, and its code."""
     if random.getrandbits(1):
-        return bytes([random.randrange(6, 16)]) + random.randbytes(BYTES - 1), UNKNOWN
+        return bytes([random.randrange(7, 16)]) + random.randbytes(BYTES - 1), UNKNOWN
     while True:
         instr = almost_right(config())
         if problem(instr, config()):
@@ -126,4 +126,4 @@ async def a_reset_forgets_the_program(dut):
 @pytest.mark.parametrize("grid, cols, width", [(4, 4, 64), (8, 16, 512)])
 def test_fetch(grid, cols, width):
     sizes = {"GRID": grid, "COLS": cols, "MEM_W": width, "WGT_DEPTH": 64}
-    run("engine", "gc_fetch", sizes | {"ADDR_W": 32, "UNITS": len(ENGINE)})
+    run("engine", "gc_fetch", sizes | {"ADDR_W": 32, "UNITS": len(ENGINES)})

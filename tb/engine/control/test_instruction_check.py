@@ -9,7 +9,7 @@ import pytest
 from cocotb.triggers import Timer
 
 from gradcore.isa.config import EngineConfig
-from gradcore.isa.instruction import BYTES, FIELDS, Instruction, Opcode, decode, encode
+from gradcore.isa.instruction import ADD, BYTES, CHOOSE, FIELDS, SUM, TABLE, Instruction, Opcode, decode, encode
 from gradcore.isa.rules import problem
 from tb.support.runner import parameter, run
 
@@ -24,7 +24,7 @@ def almost_right(config) -> Instruction:
         low, high = place.range
         if name.startswith("n") or name == "run_beats":
             instr[name] = random.randint(1, min(4, high))
-        elif name.startswith("stride") or name.endswith("addr"):
+        elif name.startswith(("stride", "advance", "addr")) or name.endswith("addr"):
             instr[name] = config.mem_bytes * random.randrange(4)
         elif name == "split":
             instr[name] = int(config.split and instr["mode"] == 0 and random.getrandbits(1))
@@ -37,6 +37,8 @@ def almost_right(config) -> Instruction:
         elif name != "opcode":
             instr[name] = random.randint(low, high)
     choose(instr)
+    if instr.opcode == Opcode.VECTOR:
+        choose_vector(instr)
     for name in random.sample(sorted(set(FIELDS[instr.opcode]) - {"opcode"}), random.choice([0, 0, 1, 2])):
         low, high = FIELDS[instr.opcode][name].range
         edges = [
@@ -76,6 +78,20 @@ def choose(instr):
             instr["derive"] = 1
         else:
             instr["softmax"], instr["n_b"], instr["n_y"], instr["n_x"] = 1, 1, 1, 1
+
+
+def choose_vector(instr):
+    """An operation with what it may have."""
+    kind = instr["operation"] = random.randrange(8)
+    back = kind == CHOOSE or (kind == SUM and random.getrandbits(1))
+    instr["transpose"], instr["rounding"], instr["shift"] = int(back), random.randrange(3), random.randrange(48)
+    instr["height"], instr["width"] = random.randint(1, 32767), random.randint(1, 32767)
+    for name in ("y", "x"):
+        window = 1 if kind >= TABLE else random.choice([1, 2, 3, 127, 128])
+        instr["n_k" + name], instr["step_" + name] = window, random.randint(1, window)
+        instr["phase_" + name] = random.randrange(instr["step_" + name]) if back else random.randrange(256)
+    if kind == ADD:
+        instr["shift_a"], instr["shift_b"] = random.randrange(16), random.randrange(16)
 
 
 @cocotb.test()

@@ -15,8 +15,8 @@ LOAD, WLOAD, COMPUTE, STORE, UPDATE, FETCH = range(6)
 MALFORMED, DEADLOCK, WATCHDOG, STOPPED, MISALIGNED, OVERFLOW, UNKNOWN = 3, 4, 5, 6, 9, 10, 1
 ENDLESS = 65536  # cycles that a program without a watchdog waits for the bus after an error
 CLIENTS = {
-    False: (FETCH, LOAD, WLOAD, UPDATE, UPDATE),
-    True: (STORE, UPDATE, UPDATE),
+    False: (FETCH, LOAD, WLOAD, UPDATE, UPDATE, STORE),
+    True: (STORE, STORE, UPDATE, UPDATE),
 }  # of reads and of writes (doc/architecture.md)
 
 
@@ -64,7 +64,7 @@ class Bench:
             getattr(self.dut, name).value = value
 
     def fault(self, code: int, writes: bool, client: int, addr: int) -> int:
-        return addr << 15 | 1 << client + 10 | writes << 9 | code << 1 | 1
+        return addr << 16 | 1 << client + 10 | writes << 9 | code << 1 | 1
 
     def told(self):
         dut = self.dut

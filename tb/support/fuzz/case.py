@@ -58,7 +58,7 @@ class Case:
 @lru_cache(1 << 16)
 def parsed(word: bytes, config: EngineConfig):
     """(instruction or None, error code of the instruction or 0)."""
-    if word[0] & 15 > Opcode.UPDATE:
+    if word[0] & 15 > Opcode.VECTOR:
         return None, 1
     try:
         instr = isa.decode(word)

@@ -109,6 +109,7 @@ class Fuzzer:
                     machine.gate.words,
                     machine.weights,
                     machine.gradients,
+                    machine.table,
                 ):
                     words[:] = ~words
             try:

@@ -14,9 +14,7 @@ def garbage_word(rng) -> bytes:
     """Random bits; mostly an opcode that exists and no bits without a name, often with small numbers."""
     if rng.random() < 0.1:
         return rng.randbytes(isa.BYTES)
-    opcode = rng.choice(
-        [Opcode.LOAD, Opcode.LOADW, Opcode.COMPUTE, Opcode.STORE, Opcode.UPDATE, Opcode.LOAD, Opcode.STORE, Opcode.END]
-    )
+    opcode = rng.choice([*Opcode, Opcode.LOAD, Opcode.STORE, Opcode.VECTOR])
     instr, small = Instruction(opcode), rng.random() < 0.9
     for name, place in isa.FIELDS[opcode].items():
         low, high = place.range
@@ -24,9 +22,9 @@ def garbage_word(rng) -> bytes:
             continue
         if name in ("wait", "signal", "signal_read"):
             value = rng.choice([0, 0, 0, 1 << rng.randrange(place.bits)])
-        elif name in ("addr", "momentum_addr"):
+        elif name.startswith("addr") or name == "momentum_addr":
             value = 64 * rng.randrange(SIZE // 64) if small else rng.randint(low, high)
-        elif name in ("stride1", "stride2"):
+        elif name in ("stride1", "stride2") or (opcode == Opcode.VECTOR and name.startswith(("stride", "advance"))):
             value = 64 * rng.randrange(8) if small else rng.randint(low, high)
         elif name in ("mode", "loss", "buffer") or "fold" in name:
             value = rng.choice([0, 0, 1, 1, 2, rng.randint(low, high)])
@@ -34,7 +32,7 @@ def garbage_word(rng) -> bytes:
             value = rng.choice([0, 0, 0, rng.randint(low, high)])
         elif name in ("keep_in", "keep_out", "derive", "packed", "softmax"):
             value = rng.choice([0, 0, 1])
-        elif name in LENGTHS or name.startswith("n_"):
+        elif name in LENGTHS or name.startswith(("n_", "step_", "first_", "phase_")):
             value = rng.randint(1, 4) if small and rng.random() < 0.97 else rng.randint(low, high)
         else:
             value = rng.randint(low, high)
@@ -60,6 +58,19 @@ def agree(instr):
                 instr[name] = 1
         if instr["factor"]:
             instr["loss"], instr["pool"] = 0, instr["pool"] & (instr["factor"] != isa.FACTOR_GATE)
+    elif instr.opcode == Opcode.VECTOR:
+        kind = instr["operation"]
+        instr["transpose"] = int(kind == isa.CHOOSE or (kind == isa.SUM and instr["transpose"]))
+        instr["rounding"], instr["shift"] = min(instr["rounding"], 2), instr["shift"] % 48
+        for name in "yx":
+            if kind >= isa.TABLE:
+                instr["n_k" + name] = instr["step_" + name] = 1
+            elif instr["transpose"]:
+                instr["phase_" + name] %= max(1, instr["step_" + name])
+        for name in ("height", "width"):
+            instr[name] = max(1, instr[name] & 32767)
+        if kind == isa.ADD:
+            instr["shift_a"], instr["shift_b"] = instr["shift_a"] & 15, instr["shift_b"] & 15
     elif instr.opcode in (Opcode.LOAD, Opcode.STORE):
         if instr["buffer"] != isa.GATE_BUFFER:
             instr["packed"] = 0

@@ -5,7 +5,7 @@ from gradcore.isa import instruction as isa
 from gradcore.isa.instruction import Opcode
 from tb.support.fuzz.case import LENGTHS, PAGE, SIZE, Case
 
-PLACES = ("addr", "stride1", "stride2", "base_sel", "momentum_addr", "base", "tag")
+PLACES = ("addr", "stride1", "stride2", "base_sel", "momentum_addr", "base", "tag", "addr_b", "addr_out")
 
 
 def flip_bits(case, rng, k):
@@ -73,6 +73,7 @@ def mutate(case: Case, rng):
     how, k = rng.randrange(11), rng.randrange(len(case.words))
     computes = any(word[0] & 15 == Opcode.COMPUTE for word in case.words)
     case.exact &= case.serial and how in (2, 3, 4, 10) and (how > 3 or not computes)
+    case.exact &= how == 10 or not any(word[0] & 15 == Opcode.VECTOR for word in case.words)
     case.network = 0
     case.notes.append(f"{how} at {k}")
     if how == 0:

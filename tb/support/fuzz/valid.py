@@ -17,6 +17,7 @@ from gradcore.network.layer_table import ideal_macs
 from tb.model.compiler.networks import random_network
 from tb.support import handmade
 from tb.support.fuzz.case import ADDRESS, NETWORKS, PAGE, SIZE, Case, serial, serial_words
+from tb.support.fuzz.windows import vectors_case
 
 MOST_CYCLES = 1000  # of a compiled program, by the estimate
 
@@ -252,8 +253,10 @@ def valid(config: EngineConfig, seed: int, rng) -> Case:
     kind = rng.random()
     if kind < 0.3:
         case = transfers_case(config, rng)
-    elif kind < 0.5:
+    elif kind < 0.45:
         case = handmade_case(config, rng)
+    elif kind < 0.6:
+        case = vectors_case(config, rng)
     else:
         case = network_case(config, 1000 * seed + rng.randrange(NETWORKS))
     needs, words = case.windows, case.words

@@ -23,6 +23,7 @@ from tb.support.fuzz.case import (
     parsed,
     word_bytes,
 )
+from tb.support.fuzz.windows import effect
 
 
 @dataclass
@@ -43,6 +44,9 @@ def fate(instr, case: Case, config: EngineConfig, rights) -> Fate:
         steps = f["n_by"] * f["n_bx"] * config.cols if wu else f["n_ky"] * f["n_kx"] * f["n_c"] + 1
         passes = f["n_rg"] * f["n_ky"] * f["n_kx"] * f["n_g"] if wu else f["n_g"] * f["n_by"] * f["n_bx"]
         return Fate(set(), 200 + passes * (max(steps, config.cols + 1) + 2))
+    if instr.opcode == Opcode.VECTOR:
+        lacking, cycles, spans = effect(instr, case, config, rights)
+        return Fate({{reg.READ: READ, reg.WRITE: WRITE}[right] for right in lacking}, cycles, spans)
     beat, words = config.mem_bytes, f["n_words"]
     loops = f["n_outer"] * f["n_inner"] if "n_inner" in f else f["n_b"] * f["n_y"] * f["n_x"] * f["n_c"]
     loops *= isa.READINGS if f.get("softmax") else 1
@@ -96,7 +100,7 @@ def verdict(case: Case, config: EngineConfig) -> Verdict:
     rights, length = case.rights, len(case.words)
     items = [parsed(word, config) for word in case.words]
     scrub = max(
-        config.act_depth, config.wgt_depth, config.grad_depth, config.gate_depth
+        config.act_depth, config.wgt_depth, config.grad_depth, config.gate_depth, 512
     )  # it may come before the program
     errors, cycles, spans, rests = set(), 2000 + scrub, [], []
     tokens = np.zeros((6, 5), int)

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+import os
+import random
+
+import cocotb
+import numpy as np
+import pytest
+
+from gradcore.isa.config import EngineConfig
+from gradcore.isa.instruction import FIELDS, LOAD_TABLE, Opcode
+from gradcore.machine.machine import Machine
+from gradcore.machine.vector import Vector
+from tb.dma.memory import Memory
+from tb.support.bench import cycles, start
+from tb.support.runner import parameter, run
+from tb.support.vectors import place, random_vector
+
+SIZE = 1 << 18
+ROOM = SIZE // 4
+
+
+class Image(Memory):
+    """A memory whose words are those of an array."""
+
+    def __init__(self, dut, image, *args, **kwargs):
+        self.image = image
+        super().__init__(dut, *args, **kwargs)
+
+    def word(self, addr):
+        return int.from_bytes(self.image[addr : addr + self.beat].tobytes(), "little")
+
+    def write(self, addr, data, strb):
+        assert strb == (1 << self.beat) - 1
+        self.image[addr : addr + self.beat] = np.frombuffer(data.to_bytes(self.beat, "little"), np.uint8)
+
+
+def config() -> EngineConfig:
+    return EngineConfig(4, 4, parameter("DW"), parameter("MEM_W") // 8)
+
+
+def drive(dut, instr, bases):
+    for name in FIELDS[Opcode.VECTOR]:
+        if hasattr(dut, f"cfg_{name}"):
+            width = len(getattr(dut, f"cfg_{name}"))
+            getattr(dut, f"cfg_{name}").value = instr[name] & ((1 << width) - 1)
+    for name in ("base", "base_b", "base_out"):
+        getattr(dut, f"cfg_{name}").value = bases[name]
+
+
+class Bench:
+    """The unit, its memory, and the machine model with a memory of its own."""
+
+    def __init__(self, dut, **memory):
+        self.dut = dut
+        words = np.random.default_rng(random.getrandbits(32))
+        image = words.integers(0, 256, SIZE, np.uint8)
+        half = image[: SIZE // 2].view("<i2")
+        half[:] = words.choice(np.array([-32768, 32767, -1, 0, 1, 2, 3, 5]), len(half))
+        self.memory = Image(dut, image, parameter("MEM_W") // 8, **memory)
+        self.machine = Machine(config(), image.copy(), order="program")
+        self.machine.table[:] = 0
+
+    async def clear(self):
+        for addr in range(512):
+            self.dut.s_scrub.value, self.dut.s_scrub_addr.value = 1, addr
+            await cycles(self.dut, 1)
+        self.dut.s_scrub.value = 0
+        await cycles(self.dut, 8)
+
+    async def execute(self, operation=None, limit=100_000) -> int:
+        """A random instruction; returns its cycles."""
+        drawn, beat = random_vector(random, config(), ROOM, operation), parameter("MEM_W") // 8
+        align = [beat * random.randrange((ROOM - size) // beat + 1) for size in (drawn.sources,) * 2 + (drawn.results,)]
+        a, b = (random.randrange(2) * ROOM + at for at in align[:2])
+        place(drawn, a, b, 2 * ROOM + align[2])
+        instr = drawn.instr
+        offset = {name: beat * random.getrandbits(20) for name in ("base", "base_b", "base_out")}
+        for name, key in zip(("addr", "addr_b", "addr_out"), offset, strict=True):
+            instr[name] = (instr[name] - offset[key]) % (1 << 48)
+        return await self.run(instr, offset, limit)
+
+    async def run(self, instr, bases, limit=100_000) -> int:
+        instr["base_sel"], instr["base_sel_b"], instr["base_sel_out"] = 0, 1, 2
+        self.machine.bases = [*bases.values(), 0]
+        work = Vector(self.machine, instr)
+        work.drain(work.gather())
+        drive(self.dut, instr, bases)
+        self.dut.start.value = 1
+        await cycles(self.dut, 1)
+        self.dut.start.value, taken = 0, 0
+        while not self.dut.m_done.value:
+            await cycles(self.dut, 1)
+            taken += 1
+            assert taken < limit, instr
+        bad = np.flatnonzero(self.memory.image != self.machine.memory)
+        assert not len(bad), (instr, bad[:8] - 2 * ROOM, len(bad))
+        return taken
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=[0.0, 0.3])
+async def equals_the_machine_model(dut, stall):
+    await start(dut, start=0, s_scrub=0)
+    bench = Bench(dut, stall=stall, latency=(1, 40))
+    await bench.clear()
+    for operation in range(LOAD_TABLE + 1):
+        await bench.execute(operation)
+    for _ in range(int(os.environ["COUNT"])):
+        await bench.execute()
+
+
+@pytest.mark.parametrize(
+    "dw, mem_w, addr_w, count",
+    [(16, 64, 48, 30), (8, 64, 32, 20), (12, 128, 40, 20), (16, 512, 48, 12), (8, 512, 40, 8)],
+)
+def test_vector(dw, mem_w, addr_w, count):
+    parameters = {"DW": dw, "MEM_W": mem_w, "ADDR_W": addr_w}
+    run("vector", "gc_vector", parameters, sim="verilator", env={"COUNT": str(count)})
