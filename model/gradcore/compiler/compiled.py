@@ -99,10 +99,12 @@ class CompiledNetwork:
 
     def initial_image(self, state: list) -> np.ndarray:
         """Bytes behind BASE0 before the first run: weights and momentum of `state` (as ReferenceTrainer.weights()),
-        zeros elsewhere."""
+        tables, zeros elsewhere."""
         image = np.zeros(self.memory.size, np.uint8)
         for tensor, data in self.pack_state(state):
             image[tensor.addr : tensor.end] = data
+        for table in self.memory.tables:
+            image[table.addr : table.end] = table.data
         return image
 
     def pack_state(self, state: list):

@@ -18,8 +18,8 @@ from gradcore.isa.instruction import FP, Opcode
 
 def search(network, config: EngineConfig, images: int, keep: bool) -> CompiledNetwork:
     """The fastest programs found for minibatches of `images`. Raises CompileError where none fits."""
-    grouped = {index for index, p in enumerate(network.parameters) if p.groups > 1}
-    start = Choices(strips=frozenset(_together(network.parameters, grouped)))
+    needed = {index for index, p in enumerate(network.parameters) if p.groups > 1 or p.stages}
+    start = Choices(strips=frozenset(_together(network.parameters, needed)))
     task = (network, config, images, keep, {})
     first = forward_layers(network)[0]
     if unfolded(first, config.cols) is first:
