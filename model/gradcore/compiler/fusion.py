@@ -43,20 +43,22 @@ def check_groups(layer: str, node, cols: int) -> None:
 def check_stages(network, p):
     """Refuse stages behind a layer that VECTOR cannot do. Raises NotOnEngine."""
     for stage in p.stages:
+        layer, operator = _layer(stage), stage.operator
         if p.end == network.graph.output.name:
-            raise NotOnEngine(_layer(stage), f"a {stage.operator.what} before the loss", "one before the last convolution")
-        if isinstance(stage.operator, MaxPooling):
-            area, most = stage.operator.windows.area, (1 << network.data_width) - 1
+            raise NotOnEngine(layer, f"a {operator.what} before the loss", "one before the last convolution")
+        if isinstance(operator, MaxPooling):
+            area, most = operator.windows.area, (1 << network.data_width) - 1
             if area > most:
-                raise NotOnEngine(_layer(stage), f"a window of {area} pixels", f"{most}, which words can number")
+                raise NotOnEngine(layer, f"a window of {area} pixels", f"{most}, which words can number")
             continue
         kinds = ["act", "delta"] if stage.shift_bp is not None else ["act"]
         for kind in (kind for kind in kinds if network.mode(kind) == "stochastic"):
-            what = f"a {stage.operator.what} with stochastic rounding of {kind}"
-            raise NotOnEngine(_layer(stage), what, "half_even")
+            raise NotOnEngine(layer, f"a {operator.what} with stochastic rounding of {kind}", "half_even")
         if stage.shift_bp is not None and stage.shift_bp < 0:
-            what = f"a {stage.operator.what} whose input's delta has {-stage.shift_bp} more fraction bits than a product"
-            raise NotOnEngine(_layer(stage), what, "a format with fewer")
+            what = (
+                f"a {operator.what} whose input has a delta of {-stage.shift_bp} more fraction bits than its products"
+            )
+            raise NotOnEngine(layer, what, "format.delta with fewer")
 
 
 def _layer(stage: Stage) -> str:

@@ -2,6 +2,7 @@
 """The tensors of a network with their places in DRAM and in the gate buffer."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from gradcore.compiler.choices import Choices
 from gradcore.compiler.folds import LayerFolds, choose_folds
@@ -109,8 +110,8 @@ class MemoryMap:
     unless WU alone takes it unfolded), delta[l] the stored local gradient at layer l's output, None where nobody needs
     it, weight and momentum per layer, gate[l] = `Gates` or None where strips bring their own or nobody needs them,
     target_gate = those of the targets; spilled[l] = gates in DRAM or None; size: bytes behind BASE0. out[l] is what
-    COMPUTE leaves in FP, error[l] what BP of the layer behind it leaves: other tensors than act[l + 1] and delta[l] where
-    there are stages between, stages[l] = `StepPlace`s; tables: of all stages.
+    COMPUTE leaves in FP, error[l] what BP of the layer behind leaves: not act[l + 1] and delta[l] where there are
+    stages between, stages[l] = `StepPlace`s; tables: of all stages.
     """
 
     folds: tuple
@@ -135,10 +136,8 @@ class MemoryMap:
         maps = [*self.act, *(t for t in (*self.delta, *self.spilled) if t), self.target]
         plain = [self.images] if self.images is not self.act[0] else []
         every = (t for steps in self.stages for k in steps for t in (k.source, k.result, k.indices, k.error) if t)
-        stages = [*self.tables, *({*every} - {*maps})]
-        return sorted(
-            [*self.weight, *self.momentum, *plain, *maps, *stages], key=lambda t: (getattr(t, "base_sel", FIXED), t.addr)
-        )
+        found = [*self.weight, *self.momentum, *self.tables, *plain, *maps, *({*every} - {*maps})]
+        return sorted(found, key=lambda t: (getattr(t, "base_sel", FIXED), t.addr))
 
 
 def _tile(layout: MapLayout) -> Tile:
@@ -194,31 +193,32 @@ def memory_map(network, forward, layers, config: EngineConfig, images: int, choi
     if layers[0].in_shape != shape:
         wide = layout(folds[0].fp, layers[0].in_shape, unit(0))
         act = [MapTensor("images.unfolded", wide, IMAGES, round_up(first.size, ALIGN), _tile(wide))]
-    def grain(index: int) -> int:
+
+    def grain_of(index: int) -> int:
         # The gates that scale a pooled delta lie as it does.
         return bits if layers[index].pool and index in strips - choices.shares else unit(index, index + 1)
 
-    def tensor(name: str, own: MapLayout) -> MapTensor:
+    def in_dram(name: str, own: MapLayout) -> MapTensor:
         return MapTensor(name, own, FIXED, place(own.size), _tile(own))
 
     out = []
     for index, (p, own_folds) in enumerate(zip(layers, folds)):
-        own = grain(index) if p.stages else unit(index, index + 1)
-        out.append(tensor(f"{p.name}.act", layout(own_folds.stored, p.out_shape, own)))
+        grain = grain_of(index) if p.stages else unit(index, index + 1)
+        out.append(in_dram(f"{p.name}.act", layout(own_folds.stored, p.out_shape, grain)))
     delta = []
     for index, (p, own_folds) in enumerate(zip(layers, folds)):
         if p.fd is None:
             delta.append(None)
             continue
-        own = layout(own_folds.delta_dram, p.out_shape, grain(index))
+        own = layout(own_folds.delta_dram, p.out_shape, grain_of(index))
         tile = _delta_tile(own, own_folds, p.conv_shape, config.log_grid) if p.pool else _tile(own)
         delta.append(MapTensor(f"{p.name}.delta", own, FIXED, place(own.size), tile, bool(p.pool)))
-    stages = [
-        place_steps(
-            p, out[k], delta[k], tables, lambda name, shape, k=k: tensor(name, layout(folds[k].stored, shape, grain(k)))
-        )
-        for k, p in enumerate(layers)
-    ]
+
+    def behind(k: int) -> tuple:
+        own = partial(layout, folds[k].stored, unit=grain_of(k))
+        return place_steps(layers[k], out[k], delta[k], tables, lambda name, shape: in_dram(name, own(shape)))
+
+    stages = [behind(k) for k in range(len(layers))]
     act += [own[-1].result if own else before for own, before in zip(stages, out)]
     classes = layout(folds[-1].fp, layers[-1].out_shape, unit(len(layers) - 1, len(layers)))
     target = MapTensor("targets", classes, TARGETS, 0, _tile(classes))

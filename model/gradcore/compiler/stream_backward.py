@@ -19,8 +19,8 @@ from gradcore.isa.instruction import GATE_BUFFER
 
 
 def backward_strips(body: Body, index: int):
-    """Emits the stages behind layer `index`, its BP, WU and UPDATE. BP comes first, or between the tiles of WU: with all weights on chip,
-    because UPDATE changes them in DRAM."""
+    """Emits the stages behind layer `index`, then its BP, WU and UPDATE. BP comes first, or between the tiles of WU:
+    with all weights on chip, because UPDATE changes them in DRAM."""
     setting, errors = body.setting, []
     backward_stages(body, index)
     if setting.has_errors(index):

@@ -14,9 +14,9 @@ KINDS = TableActivation, MaxPooling, AveragePooling
 
 @dataclass(frozen=True)
 class Stage:
-    """One of them: name of its node and its tensor; layer: number that the random numbers of its output's local gradient
-    have; shapes of its input and its output; source_frac: fraction of its input. shift_fp, shift_bp: from exact sums to
-    words, of its output and of its input's local gradient (None where that is not needed; below zero: to the left)."""
+    """One of them. name: of its node and its tensor; layer: number that the random numbers of its output's local
+    gradient have; source_frac: fraction of its input; shift_fp, shift_bp: from exact sums to words, of its output and
+    of its input's local gradient (None where that is not needed; below zero: to the left)."""
 
     name: str
     layer: int

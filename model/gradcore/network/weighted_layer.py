@@ -44,7 +44,8 @@ class LayerParameters:
 
     index: among the layers with weights; layer, output_layer: numbers that the random numbers of its sums and of the
     local gradient behind its stages have; input, output: names of tensors; nodes: names of the nodes that are done in
-    one; stages: what stands behind those, from tensor to tensor. in_shape: input; conv_shape: sums and gate; out_shape: after pooling; weight_shape: (O, C, KY, KX). `bias_exp` is e,
+    one; stages: what stands behind those, from tensor to tensor.
+    in_shape: input; conv_shape: sums and gate; out_shape: after pooling; weight_shape: (O, C, KY, KX). `bias_exp` is e,
     `shift_fp` = fa + fw - fo, `shift_bp` = fd + fw - fe (None where the input's local gradient is not needed);
     `fv`, `fvb`: fractions of the momenta; `learning_rate`: the layer's own, else the network's. A frozen layer
     (`trainable` False) has no `weight_update`; `bias_update` is None without bias, too. `fd` is None where the local

@@ -285,7 +285,8 @@ def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> in
         if p.index:
             assert memory.act[p.index].base_sel == FIXED
             if stored(compiled, memory.act[p.index]):
-                same_map(f"{p.name} input", device, memory.act[p.index], last["act"][p.index], bool(memory.stages[p.index - 1]))
+                behind = bool(memory.stages[p.index - 1])
+                same_map(f"{p.name} input", device, memory.act[p.index], last["act"][p.index], behind)
         delta = memory.delta[p.index]
         want = last["deltas"].get(p.nodes[-2 if p.factor else -1] if p.pool else p.name)
         assert (delta is None) == (want is None)
