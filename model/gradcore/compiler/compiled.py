@@ -151,9 +151,7 @@ class CompiledNetwork:
 def compile_program(name: str, setting: Setting, most: int = INDEX_LIMIT) -> CompiledProgram:
     """Program `name` (train or infer). Raises CompileError where it does not fit the engine or has more than `most`
     instructions."""
-    ops, notes = operations(setting, name == "train")
-    if len(ops) >= most:
-        raise CompileError(None, "instructions of the program", len(ops), most)
+    ops, notes = operations(setting, name == "train", most)
     for op in ops:
         if why := problem(op.instr, setting.config):
             behind = int(why.rpartition(" ")[2]) % setting.config.mem_bytes

@@ -21,12 +21,13 @@ class LayerFolds:
     stored: int
 
 
-def choose_folds(layers, grid: int, images: int, floors=None, finer: bool = False) -> list:
+def choose_folds(layers, grid: int, images: int, floors=None, finer: bool = False, flat: int | None = None) -> list:
     """`LayerFolds` per layer: sums get the fold with the fewest passes, a pooled map the one in which the next layer's
     backward pass is shortest (ties: the coarser; without one that of its sums); never coarser than the map before it,
     at least 1 in front of a pooling and at least `floors[stage]`. Stage 2*l is layer l's sums, 2*l+1 its output.
     `finer`: sums get the fold with the fewest steps (ties: the finer), because blocks of fewer pixels leave out more
-    taps. Behind windows, whose tensors have fold 0, the folds begin anew."""
+    taps. Behind windows, whose tensors have fold 0, the folds begin anew; `flat`: the coarsest for what they stand
+    between, floors permitting."""
     top, floors = grid.bit_length() - 1, floors or {}
     least = [
         max(floors.get(stage, 0), 1 if stage % 2 == 0 and layers[stage // 2].pool else 0)
@@ -38,14 +39,16 @@ def choose_folds(layers, grid: int, images: int, floors=None, finer: bool = Fals
     folds, limit = [], top
     for index, p in enumerate(layers):
         for stage in (2 * index, 2 * index + 1):
+            if stage % 2 and has_windows(p):
+                limit = top
+            if flat is not None and (has_windows(p) or (stage % 2 == 0 and index and has_windows(layers[index - 1]))):
+                limit = min(limit, max(flat, least[stage]))
             if stage % 2 == 0:
                 cost = forward_steps if finer else forward_passes
                 costs = [cost(p, grid, fold, images) for fold in range(top + 1)]
             elif (p.pool or has_windows(p)) and layers[index + 1].shift_bp is not None:
-                limit = top if has_windows(p) else limit
                 costs = [backward_steps(layers[index + 1], grid, fold, images) for fold in range(top + 1)]
             else:
-                limit = top if has_windows(p) else limit
                 folds.append(limit)
                 continue
             best = min(range(top + 1), key=lambda fold: (costs[fold], fold if finer else -fold))

@@ -157,7 +157,7 @@ def _delta_tile(layout: MapLayout, folds: LayerFolds, shape: tuple, top: int) ->
 def memory_map(network, forward, layers, config: EngineConfig, images: int, choices: Choices = Choices()) -> MemoryMap:
     """Folds, DRAM addresses and gate places of `network`, computed as `forward` in FP and as `layers` in WU, for
     minibatches of `images`. Raises CompileError where gates that stay on chip do not fit."""
-    folds = choose_folds(layers, config.grid, images, dict(choices.floors), choices.finer)
+    folds = choose_folds(layers, config.grid, images, dict(choices.floors), choices.finer, choices.flat)
     strips = choices.strips
     at = 0
 

@@ -18,6 +18,7 @@ from gradcore.ops.windows import Windows
 
 TEXT = {MAXIMUM: "maximum", INDEX: "index", SUM: "sum", CHOOSE: "choose", TABLE: "table", SLOPE: "slope"}
 CHUNK, REQUEST = 64, 8  # beats of a read at most, cycles that each read takes besides
+MOST_BEATS = FIELDS[Opcode.VECTOR]["n_beats"].range[1]  # of a pixel
 DRAM_ADDRESSES = 1 << 48
 ONE = Windows((1, 1), (1, 1))
 
@@ -120,7 +121,7 @@ class _Move:
         """Word by word: the tensors lie alike. A group is one pixel, if that is not too long."""
         layout, beat = result.layout, self.setting.config.mem_bytes
         rows, columns, size = 1, 1, layout.group_bytes
-        if size // beat > FIELDS[Opcode.VECTOR]["n_beats"].range[1]:
+        if size // beat > MOST_BEATS:
             rows, columns, size = layout.rows, layout.columns, layout.pitch * layout.vector_bytes
         place = dict(stride_x=size, stride_y=columns * size, advance_x=size, advance_y=columns * size)
         place |= dict.fromkeys(("n_ky", "n_kx", "step_y", "step_x"), 1)

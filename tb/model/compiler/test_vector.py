@@ -3,21 +3,25 @@
 the reference trainer."""
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from gradcore.compiler import vectors
 from gradcore.compiler.compile import compile_network
 from gradcore.compiler.limits import CompileError
 from gradcore.isa.config import EngineConfig
+from gradcore.isa.instruction import CHOOSE, INDEX, LOAD_TABLE, MAXIMUM, SLOPE, SUM, TABLE, Opcode
 from gradcore.network.description import Network
-from gradcore.ops.activation import Sigmoid, Tanh
+from gradcore.ops.activation import LeakyReluLayer, ReluLayer, Sigmoid, Tanh
 from gradcore.ops.average_pooling import AveragePool
 from gradcore.ops.checks import NetworkError
 from gradcore.ops.convolution import Conv, Dense
+from gradcore.ops.dropout import Dropout
 from gradcore.ops.loss import SOFTMAX
 from gradcore.ops.max_pooling import MaxPool
-from tb.model.compiler.networks import train_on_machine
+from tb.model.compiler.networks import own_training, train_on_machine
 
 COUNT = int(os.environ.get("NETWORKS", "8"))
 FIRST = int(os.environ.get("SEED", "1"))
@@ -75,6 +79,7 @@ def random_network(rng, config: EngineConfig) -> Network:
         try:
             network = Network("stages", shape, tuple(layers), *more)
             if stages and np.prod(shape) * images < 6000:
+                network = own_training(rng, network) if rng.random() < 0.2 else network
                 compile_network(network, config)
                 return network
         except (NetworkError, CompileError):
@@ -87,3 +92,87 @@ def test_random_networks_train_bit_exactly(engine, seed):
     network = random_network(np.random.default_rng(seed), ENGINES[engine])
     print(f"seed {seed}: {network}")
     train_on_machine(network, ENGINES[engine], seed)
+
+
+def network_of(*layers, images: int = 20, **more) -> Network:
+    more = dict(rounding="half_even", minibatch=images, learning_rate=0.5) | more
+    return Network("stages", (2, 9, 9), (*layers, Dense(4)), **more)
+
+
+def operations(program) -> list:
+    return [op.instr["operation"] for op in program.ops if op.instr.opcode == Opcode.VECTOR]
+
+
+MAX, MEAN = MaxPool(window=(3, 3), stride=(2, 2)), AveragePool(window=(9, 9))
+GRID4 = EngineConfig(grid=4, cols=4, mem_bytes=16)
+
+
+@pytest.mark.parametrize(
+    "layers, train, infer",
+    [
+        ((Conv(5, (3, 3), (1, 1), pool=2),), [], []),
+        ((Conv(5, (3, 3), (1, 1)), ReluLayer(), MaxPool()), [], []),
+        ((Conv(5, (3, 3), (1, 1)), MAX), [MAXIMUM, INDEX] * 2 + [CHOOSE] * 2, [MAXIMUM] * 2),
+        ((Conv(5, (3, 3), (1, 1)), MEAN), [SUM, INDEX] * 2 + [SUM, CHOOSE] * 2, [SUM] * 2),
+        (
+            (Conv(5, (3, 3), (1, 1), relu=False), Tanh(), MaxPool()),
+            [LOAD_TABLE, *([TABLE, MAXIMUM, INDEX] * 2), CHOOSE, LOAD_TABLE, SLOPE, CHOOSE, SLOPE],
+            [LOAD_TABLE, *([TABLE, MAXIMUM] * 2)],
+        ),
+        ((Conv(5, (3, 3), (1, 1), trainable=False), MAX), [MAXIMUM] * 2, [MAXIMUM] * 2),
+    ],
+)
+def test_what_vectors_do(layers, train, infer):
+    """Of two groups of images; only what the backward pass needs is kept for it."""
+    layers = tuple(
+        replace(one, relu=False) if ReluLayer() in layers and isinstance(one, Conv) else one for one in layers
+    )
+    compiled = compile_network(network_of(*layers), GRID4)
+    ordered = sorted(operations(compiled.train))
+    assert ordered == sorted(train) and sorted(operations(compiled.infer)) == sorted(infer)
+
+
+def test_gates_behind_an_overlapping_maximum_are_indices():
+    """Nothing passes where all pixels of a window are zero behind the ReLU."""
+    found = [op.instr for op in compile_network(network_of(Conv(5), MAX), GRID4).train.ops if "relu" in op.instr.fields]
+    assert {instr["relu"] for instr in found if instr.opcode == Opcode.VECTOR} == {1}
+
+
+def test_tensors_longer_than_a_pixel(monkeypatch):
+    monkeypatch.setattr(vectors, "MOST_BEATS", 40)
+    network = network_of(Conv(5, (3, 3), (1, 1)), Sigmoid())
+    ops = compile_network(network, GRID4).train.ops
+    assert any(op.instr["n_x"] > 1 for op in ops if op.instr.opcode == Opcode.VECTOR)
+    train_on_machine(network, GRID4, 1)
+
+
+def test_formats_of_their_own():
+    """Arguments of tables far outside the range of the shift, other fractions on both sides."""
+    for act, own in ((-6, dict(act=3, delta=5)), (14, dict(act=13)), (9, dict(act=12, delta=14))):
+        layers = Conv(5, (3, 3), (1, 1), relu=False, formats=dict(act=act)), Tanh(formats=own), AveragePool(formats=own)
+        train_on_machine(network_of(*layers), GRID4, 1)
+
+
+@pytest.mark.parametrize(
+    "layers, more, name, what",
+    [
+        ((Conv(5), Dense(3), Tanh()), {}, "tanh2", "a tanh before the loss"),
+        ((Conv(5), Tanh()), dict(rounding="stochastic"), "tanh1", "a tanh with stochastic rounding of act"),
+        ((Conv(5), AveragePool()), dict(rounding=dict(act="half_up", delta="stochastic")), "average1", "a.* of delta"),
+        ((Conv(5), Sigmoid(), Dropout()), {}, "dropout2", "dropout"),
+        ((Conv(5), MAX, ReluLayer()), {}, "relu2", "ReLU"),
+        ((Conv(5, relu=False), LeakyReluLayer(), MAX), {}, "pool2", "maximum pooling"),
+        ((MAX,), {}, "pool0", "maximum pooling"),
+        (
+            (Conv(5, relu=False, formats=dict(delta=15)), Tanh(formats=dict(delta=-5))),
+            {},
+            "tanh1",
+            "a tanh whose input",
+        ),
+    ],
+)
+def test_refuses_by_name(layers, more, name, what):
+    last = () if "before the loss" in what else (Dense(4),)
+    plain = dict(rounding="half_even", minibatch=5) | more
+    with pytest.raises(CompileError, match=f"layer '{name}': the engine cannot compute {what}.*nearest supported: "):
+        compile_network(Network("stages", (2, 9, 9), (*layers, *last), **plain), GRID4)
