@@ -19,7 +19,8 @@ class Body:
     weight_rows, grad_rows: `Rows` by layer. resident: slots by tensor where all stays in the buffers, else empty.
     notes: how layers in strips are computed.
     weights, gradients: where tiles of layers in strips go, one behind the other.
-    held: layers whose weights are in the weight buffer. newest: slots of the last layer's input and output.
+    held: layers whose weights are in the weight buffer. newest: slots of the last layer's input and output. table: name
+    of the one that VECTOR has.
     """
 
     setting: Setting
@@ -32,6 +33,7 @@ class Body:
     newest: list = field(default_factory=list)
     phases: int = 0
     notes: list = field(default_factory=list)
+    table: str = ""
 
     def __post_init__(self):
         config = self.setting.config

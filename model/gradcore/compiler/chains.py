@@ -79,7 +79,7 @@ def backward_tiles(setting: Setting, chain: list, start: int) -> list:
     for k, index in enumerate(chain, start):
         # The error's tile has the shape of the stored tensor; up-sampling comes later.
         act = memory.act[index] if setting.layers[index].trainable else None
-        error = memory.delta[index - 1].layout if setting.has_errors(index) else None
+        error = memory.error[index - 1].layout if setting.has_errors(index) else None
         wanted += [
             (k % 2, act.tile.size, act.layout.groups) if act else (k % 2, 0, 1),
             (k % 2, error.group_vectors, error.groups) if error else (k % 2, 0, 1),

@@ -11,6 +11,7 @@ class Choices:
 
     unfolded: WU takes the first layer's taps as input maps.
     finer: folds by array steps instead of passes: mostly finer ones, whose tiles are larger.
+    flat: the coarsest fold of what poolings by windows stand between, whose tensors have fold 0; None for no limit.
     floors: (stage, fold) pairs, the finest fold allowed; stage 2*l is layer l's sums, 2*l+1 its output.
     strips: layers that are computed in strips of block rows, from DRAM to DRAM.
     spilled: layers whose gates go to DRAM from FP to BP.
@@ -26,6 +27,7 @@ class Choices:
 
     unfolded: bool = False
     finer: bool = False
+    flat: int | None = None
     floors: tuple = ()
     strips: frozenset = frozenset()
     spilled: frozenset = frozenset()

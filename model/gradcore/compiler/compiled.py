@@ -99,10 +99,12 @@ class CompiledNetwork:
 
     def initial_image(self, state: list) -> np.ndarray:
         """Bytes behind BASE0 before the first run: weights and momentum of `state` (as ReferenceTrainer.weights()),
-        zeros elsewhere."""
+        tables, zeros elsewhere."""
         image = np.zeros(self.memory.size, np.uint8)
         for tensor, data in self.pack_state(state):
             image[tensor.addr : tensor.end] = data
+        for table in self.memory.tables:
+            image[table.addr : table.end] = table.data
         return image
 
     def pack_state(self, state: list):
@@ -149,9 +151,7 @@ class CompiledNetwork:
 def compile_program(name: str, setting: Setting, most: int = INDEX_LIMIT) -> CompiledProgram:
     """Program `name` (train or infer). Raises CompileError where it does not fit the engine or has more than `most`
     instructions."""
-    ops, notes = operations(setting, name == "train")
-    if len(ops) >= most:
-        raise CompileError(None, "instructions of the program", len(ops), most)
+    ops, notes = operations(setting, name == "train", most)
     for op in ops:
         if why := problem(op.instr, setting.config):
             behind = int(why.rpartition(" ")[2]) % setting.config.mem_bytes

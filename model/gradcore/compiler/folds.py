@@ -11,35 +11,42 @@ from gradcore.isa.fold import block_size, ceil_div, passes, tap_windows
 class LayerFolds:
     """Folds of one layer: fp computes its sums (and WU), bp the delta of its input, out the delta of its output (pooled
     or not); delta is the storage fold of its local gradient in the buffer (and of its gate), delta_dram that in
-    DRAM."""
+    DRAM; stored that of its output in DRAM."""
 
     fp: int
     bp: int
     out: int
     delta: int
     delta_dram: int
+    stored: int
 
 
-def choose_folds(layers, grid: int, images: int, floors=None, finer: bool = False) -> list:
+def choose_folds(layers, grid: int, images: int, floors=None, finer: bool = False, flat: int | None = None) -> list:
     """`LayerFolds` per layer: sums get the fold with the fewest passes, a pooled map the one in which the next layer's
     backward pass is shortest (ties: the coarser; without one that of its sums); never coarser than the map before it,
     at least 1 in front of a pooling and at least `floors[stage]`. Stage 2*l is layer l's sums, 2*l+1 its output.
     `finer`: sums get the fold with the fewest steps (ties: the finer), because blocks of fewer pixels leave out more
-    taps."""
+    taps. Behind windows, whose tensors have fold 0, the folds begin anew; `flat`: the coarsest for what they stand
+    between, floors permitting."""
     top, floors = grid.bit_length() - 1, floors or {}
     least = [
         max(floors.get(stage, 0), 1 if stage % 2 == 0 and layers[stage // 2].pool else 0)
         for stage in range(2 * len(layers))
     ]
     for stage in reversed(range(len(least) - 1)):
-        least[stage] = max(least[stage], least[stage + 1])
+        if not (stage % 2 == 0 and has_windows(layers[stage // 2])):
+            least[stage] = max(least[stage], least[stage + 1])
     folds, limit = [], top
     for index, p in enumerate(layers):
         for stage in (2 * index, 2 * index + 1):
+            if stage % 2 and has_windows(p):
+                limit = top
+            if flat is not None and (has_windows(p) or (stage % 2 == 0 and index and has_windows(layers[index - 1]))):
+                limit = min(limit, max(flat, least[stage]))
             if stage % 2 == 0:
                 cost = forward_steps if finer else forward_passes
                 costs = [cost(p, grid, fold, images) for fold in range(top + 1)]
-            elif p.pool and layers[index + 1].shift_bp is not None:
+            elif (p.pool or has_windows(p)) and layers[index + 1].shift_bp is not None:
                 costs = [backward_steps(layers[index + 1], grid, fold, images) for fold in range(top + 1)]
             else:
                 folds.append(limit)
@@ -50,12 +57,20 @@ def choose_folds(layers, grid: int, images: int, floors=None, finer: bool = Fals
     result = []
     for index, p in enumerate(layers):
         fp, out = folds[2 * index], folds[2 * index + 1]
+        stored = folds[min(2 * index + 2, len(folds) - 2)]
         delta_dram = fp
         if p.pool:
             delta_dram = top if fp == out == top else min(out, fp - 1)
-        delta = min(delta_dram + 1, top) if p.pool else fp
-        result.append(LayerFolds(fp, folds[2 * index - 1] if index else fp, out, delta, delta_dram))
+        if p.stages:  # all their tensors have one fold
+            stored = delta_dram = 0 if p.pool or has_windows(p) else stored
+        delta = min(delta_dram + 1, top) if p.pool else delta_dram
+        result.append(LayerFolds(fp, folds[2 * index - 1] if index else fp, out, delta, delta_dram, stored))
     return result
+
+
+def has_windows(p) -> bool:
+    """Are there poolings among the stages behind a layer?"""
+    return any(hasattr(stage.operator, "windows") for stage in p.stages)
 
 
 def forward_passes(p, grid: int, fold: int, images: int) -> int:

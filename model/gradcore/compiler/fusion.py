@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the engine does in one instruction: a convolution, the ReLU, the maximum pooling and the dropout behind it, or a
-leaky ReLU, the loss behind the last one. Finds those runs in a network's graph and refuses what is none of them."""
+leaky ReLU, the loss behind the last one. Behind that the stages that VECTOR does. Finds those runs in a network's graph
+and refuses what is none of them."""
 
 from gradcore.compiler.limits import CompileError
 from gradcore.network.graph import INPUT
+from gradcore.network.stage import KINDS, Stage
 from gradcore.ops.activation import LeakyRelu
 from gradcore.ops.dropout import Dropping
 from gradcore.ops.layer import Parametric
+from gradcore.ops.max_pooling import MaxPooling
 
+PLAIN = "convolutions, each with a ReLU, a table or a pooling behind it"
 # What a layer that stands alone must stand behind.
 NEAREST = {
     Dropping: "a dropout behind a convolution or its ReLU or 2x2 maximum pooling, with no other reader",
     LeakyRelu: "a leaky ReLU directly behind a convolution, without a pooling or a dropout behind it",
+    **dict.fromkeys(KINDS, "one behind a convolution, its ReLU or another of its kind, without anything between"),
 }
 
 
@@ -35,18 +40,41 @@ def check_groups(layer: str, node, cols: int) -> None:
         raise NotOnEngine(layer, what, f"1 group, or groups of multiples of {cols} maps, the engine's columns")
 
 
+def check_stages(network, p):
+    """Refuse stages behind a layer that VECTOR cannot do. Raises NotOnEngine."""
+    for stage in p.stages:
+        layer, operator = _layer(stage), stage.operator
+        if p.end == network.graph.output.name:
+            raise NotOnEngine(layer, f"a {operator.what} before the loss", "one before the last convolution")
+        if isinstance(operator, MaxPooling):
+            area, most = operator.windows.area, (1 << network.data_width) - 1
+            if area > most:
+                raise NotOnEngine(layer, f"a window of {area} pixels", f"{most}, which words can number")
+            continue
+        kinds = ["act", "delta"] if stage.shift_bp is not None else ["act"]
+        for kind in (kind for kind in kinds if network.mode(kind) == "stochastic"):
+            raise NotOnEngine(layer, f"a {operator.what} with stochastic rounding of {kind}", "half_even")
+        if stage.shift_bp is not None and stage.shift_bp < 0:
+            what = (
+                f"a {operator.what} whose input has a delta of {-stage.shift_bp} more fraction bits than its products"
+            )
+            raise NotOnEngine(layer, what, "format.delta with fewer")
+
+
+def _layer(stage: Stage) -> str:
+    return stage.name.partition(":")[0]
+
+
 def check_chain(network, cols: int) -> None:
     """Refuse a network that is more than `network.parameters`, each layer reading what the one before it leaves, for an
     engine of `cols` columns. Raises NotOnEngine."""
     graph, layers = network.graph, network.parameters
-    fused = {name for p in layers for name in p.nodes}
+    fused = {name for p in layers for name in (*p.nodes, *(stage.name for stage in p.stages))}
     for node in graph.nodes:
         operator, layer = node.operator, graph.tensors[node.name].layer_name
         if not isinstance(operator, Parametric):
             if node.name not in fused:
-                nearest = NEAREST.get(
-                    type(operator), "convolutions, each with a ReLU and a 2x2 maximum pooling behind it"
-                )
+                nearest = next((text for kind, text in NEAREST.items() if isinstance(operator, kind)), PLAIN)
                 raise NotOnEngine(layer, operator.what, nearest)
         elif operator.stride != (1, 1) and node.inputs != (INPUT,):
             what = f"a {operator.what} of stride {operator.stride[0]}x{operator.stride[1]} behind another layer"
@@ -57,5 +85,6 @@ def check_chain(network, cols: int) -> None:
         what = layers[-1].factor.operator.what
         raise NotOnEngine(graph.output.layer_name, f"a {what} before the loss", "one before the last convolution")
     for before, p in zip((None, *layers), layers):
-        if p.input != (before.output if before else INPUT):
+        check_stages(network, p)
+        if p.input != (before.end if before else INPUT):
             raise NotOnEngine(p.name, "a branch", f"a layer that reads '{before.name}' alone" if before else "a chain")

@@ -35,6 +35,13 @@ REFUSED = (
         "a convolution in groups of other than multiples of COLS maps",
         "a column group, and what a LOAD brings of a group, would begin in the middle of COLS channels",
     ),
+    ("a sigmoid, tanh or pooling before the loss", "the drain makes the local gradient of what the array leaves"),
+    ("a sigmoid, tanh or mean with stochastic rounding", "VECTOR has no random numbers"),
+    ("a maximum pooling of 256 pixels in 8 bits", "a word cannot number them, and none"),
+    (
+        "a dropout behind a sigmoid, tanh or pooling, a leaky ReLU or dropout before one",
+        "their factors are the drain's",
+    ),
     ("numbers of an instruction", "layers, minibatches, padding beyond what an instruction says"),
 )
 

@@ -2,10 +2,12 @@
 """The tensors of a network with their places in DRAM and in the gate buffer."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from gradcore.compiler.choices import Choices
 from gradcore.compiler.folds import LayerFolds, choose_folds
 from gradcore.compiler.limits import CompileError
+from gradcore.compiler.stages import place_steps, place_tables
 from gradcore.compiler.tiles import in_pieces
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.fold import GateLayout, MapLayout, RowLayout, ceil_div, round_up
@@ -107,7 +109,9 @@ class MemoryMap:
     images is what the forward pass reads, act[l] layer l's input for WU (one more: the output; act[0] is images, too,
     unless WU alone takes it unfolded), delta[l] the stored local gradient at layer l's output, None where nobody needs
     it, weight and momentum per layer, gate[l] = `Gates` or None where strips bring their own or nobody needs them,
-    target_gate = those of the targets; spilled[l] = gates in DRAM or None; size: bytes behind BASE0.
+    target_gate = those of the targets; spilled[l] = gates in DRAM or None; size: bytes behind BASE0. out[l] is what
+    COMPUTE leaves in FP, error[l] what BP of the layer behind leaves: not act[l + 1] and delta[l] where there are
+    stages between, stages[l] = `StepPlace`s; tables: of all stages.
     """
 
     folds: tuple
@@ -122,14 +126,18 @@ class MemoryMap:
     target_gate: Gates
     gate_vectors: int
     size: int
+    out: tuple
+    error: tuple
+    stages: tuple
+    tables: tuple
 
     def tensors(self) -> list:
         """All DRAM tensors by address, those behind BASE0 first."""
         maps = [*self.act, *(t for t in (*self.delta, *self.spilled) if t), self.target]
         plain = [self.images] if self.images is not self.act[0] else []
-        return sorted(
-            [*self.weight, *self.momentum, *plain, *maps], key=lambda t: (getattr(t, "base_sel", FIXED), t.addr)
-        )
+        every = (t for steps in self.stages for k in steps for t in (k.source, k.result, k.indices, k.error) if t)
+        found = [*self.weight, *self.momentum, *self.tables, *plain, *maps, *({*every} - {*maps})]
+        return sorted(found, key=lambda t: (getattr(t, "base_sel", FIXED), t.addr))
 
 
 def _tile(layout: MapLayout) -> Tile:
@@ -149,7 +157,7 @@ def _delta_tile(layout: MapLayout, folds: LayerFolds, shape: tuple, top: int) ->
 def memory_map(network, forward, layers, config: EngineConfig, images: int, choices: Choices = Choices()) -> MemoryMap:
     """Folds, DRAM addresses and gate places of `network`, computed as `forward` in FP and as `layers` in WU, for
     minibatches of `images`. Raises CompileError where gates that stay on chip do not fit."""
-    folds = choose_folds(layers, config.grid, images, dict(choices.floors), choices.finer)
+    folds = choose_folds(layers, config.grid, images, dict(choices.floors), choices.finer, choices.flat)
     strips = choices.strips
     at = 0
 
@@ -175,6 +183,8 @@ def memory_map(network, forward, layers, config: EngineConfig, images: int, choi
     weight = tuple(RowTensor(f"{p.name}.weight", r, place(r.size)) for p, r in zip(layers, rows))
     momentum = tuple(RowTensor(f"{p.name}.momentum", r, place(r.size)) for p, r in zip(layers, rows))
 
+    tables = place_tables(layers, config.mem_bytes, place)
+
     shape = forward[0].in_shape
     first = layout(folds[0].fp, shape, unit(0))
     named = "images.unfolded" if forward[0] is not network.parameters[0] else "images"
@@ -183,19 +193,33 @@ def memory_map(network, forward, layers, config: EngineConfig, images: int, choi
     if layers[0].in_shape != shape:
         wide = layout(folds[0].fp, layers[0].in_shape, unit(0))
         act = [MapTensor("images.unfolded", wide, IMAGES, round_up(first.size, ALIGN), _tile(wide))]
-    for index, (p, after) in enumerate(zip(layers, [*folds[1:], folds[-1]])):
-        own = layout(after.fp, p.out_shape, unit(index, index + 1))
-        act.append(MapTensor(f"{p.name}.act", own, FIXED, place(own.size), _tile(own)))
+
+    def grain_of(index: int) -> int:
+        # The gates that scale a pooled delta lie as it does.
+        return bits if layers[index].pool and index in strips - choices.shares else unit(index, index + 1)
+
+    def in_dram(name: str, own: MapLayout) -> MapTensor:
+        return MapTensor(name, own, FIXED, place(own.size), _tile(own))
+
+    out = []
+    for index, (p, own_folds) in enumerate(zip(layers, folds)):
+        grain = grain_of(index) if p.stages else unit(index, index + 1)
+        out.append(in_dram(f"{p.name}.act", layout(own_folds.stored, p.out_shape, grain)))
     delta = []
     for index, (p, own_folds) in enumerate(zip(layers, folds)):
         if p.fd is None:
             delta.append(None)
             continue
-        # The gates that scale it lie as it does.
-        grain = bits if p.pool and index in strips - choices.shares else unit(index, index + 1)
-        own = layout(own_folds.delta_dram, p.out_shape, grain)
+        own = layout(own_folds.delta_dram, p.out_shape, grain_of(index))
         tile = _delta_tile(own, own_folds, p.conv_shape, config.log_grid) if p.pool else _tile(own)
         delta.append(MapTensor(f"{p.name}.delta", own, FIXED, place(own.size), tile, bool(p.pool)))
+
+    def behind(k: int) -> tuple:
+        own = partial(layout, folds[k].stored, unit=grain_of(k))
+        return place_steps(layers[k], out[k], delta[k], tables, lambda name, shape: in_dram(name, own(shape)))
+
+    stages = [behind(k) for k in range(len(layers))]
+    act += [own[-1].result if own else before for own, before in zip(stages, out)]
     classes = layout(folds[-1].fp, layers[-1].out_shape, unit(len(layers) - 1, len(layers)))
     target = MapTensor("targets", classes, TARGETS, 0, _tile(classes))
 
@@ -238,6 +262,10 @@ def memory_map(network, forward, layers, config: EngineConfig, images: int, choi
         target_gate,
         gates,
         at,
+        tuple(out),
+        tuple(own[-1].error if own else before for own, before in zip(stages, delta)),
+        tuple(stages),
+        tuple(table for pair in tables.values() for table in pair),
     )
 
 

@@ -10,6 +10,7 @@ from gradcore.compiler.body import Body
 from gradcore.compiler.chains import backward_chains, forward_chains
 from gradcore.compiler.estimate import timeline
 from gradcore.compiler.forward import forward_chain
+from gradcore.compiler.limits import CompileError
 from gradcore.compiler.rows import place_rows
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.slots import resident_slots
@@ -18,9 +19,9 @@ from gradcore.compiler.stream_forward import forward_strips
 from gradcore.compiler.tokens import dependencies
 
 
-def operations(setting: Setting, train: bool) -> tuple:
+def operations(setting: Setting, train: bool, most: int) -> tuple:
     """(operations in an order of their own, notes for the listing) of one program. `train`: the whole iteration, else
-    the forward pass alone. Raises CompileError."""
+    the forward pass alone. Raises CompileError, also where there are `most` or more."""
     config = setting.config
     body = Body(
         setting,
@@ -36,6 +37,7 @@ def operations(setting: Setting, train: bool) -> tuple:
             body.forget()
         else:
             forward_chain(body, chain)
+        _check_number(body, most)
     if train:
         start = body.newest[0].buffer if body.newest else 0
         chains, beside = backward_chains(setting, body.weight_rows, body.grad_rows, start)
@@ -45,7 +47,13 @@ def operations(setting: Setting, train: bool) -> tuple:
                 body.forget()
             else:
                 backward_chain(body, chain, beside if chain is chains[-1] else [], start)
+            _check_number(body, most)
     return body.ops, body.notes
+
+
+def _check_number(body: Body, most: int):
+    if len(body.ops) >= most:
+        raise CompileError(None, "instructions of the program", len(body.ops), most)
 
 
 def in_order_of_start(ops: list) -> tuple:

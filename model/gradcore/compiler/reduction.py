@@ -32,7 +32,7 @@ def forward_parts(body: Body, index: int, group: MapGroup, source, results: dict
 
     def reach(part: Part) -> list:
         taps = zip(p.in_shape[1:], p.pad, (part.rows, part.columns))
-        return [Axis(size, block, k - pad, k + n - 1 - pad) for size, pad, (k, n) in taps]
+        return [Axis(size, 1 << source.fold, k - pad, k + n - 1 - pad) for size, pad, (k, n) in taps]
 
     def needs(part: Part) -> list:
         source.axes = reach(part)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gradcore.compiler.choices import Choices
 from gradcore.compiler.compiled import INDEX_LIMIT, CompiledNetwork, compile_program
-from gradcore.compiler.folds import delta_shape
+from gradcore.compiler.folds import delta_shape, has_windows
 from gradcore.compiler.limits import CompileError
 from gradcore.compiler.memory_map import memory_map
 from gradcore.compiler.setting import Setting
@@ -18,26 +18,44 @@ from gradcore.isa.instruction import FP, Opcode
 
 def search(network, config: EngineConfig, images: int, keep: bool) -> CompiledNetwork:
     """The fastest programs found for minibatches of `images`. Raises CompileError where none fits."""
-    grouped = {index for index, p in enumerate(network.parameters) if p.groups > 1}
-    start = Choices(strips=frozenset(_together(network.parameters, grouped)))
+    needed = {index for index, p in enumerate(network.parameters) if p.groups > 1 or p.stages}
+    start = Choices(strips=frozenset(_together(network.parameters, needed)))
     task = (network, config, images, keep, {})
     first = forward_layers(network)[0]
     if unfolded(first, config.cols) is first:
-        return _fastest(task, start)
+        return _flattest(task, start)
     try:
-        found = _fastest(task, start.but(unfolded=True))
+        found = _flattest(task, start.but(unfolded=True))
     except CompileError:
-        return _fastest(task, start)  # the unfolded input takes more room
+        return _flattest(task, start)  # the unfolded input takes more room
     if not _one_group(found):
         return found
     # With few images the beats of the unfolded input can cost more than the array steps that it spares.
-    return min(found, _fastest(task, start), key=_cycles)
+    return min(found, _flattest(task, start), key=_cycles)
 
 
-def _fastest(task: tuple, choices: Choices) -> CompiledNetwork:
+def _flattest(task: tuple, choices: Choices) -> CompiledNetwork:
+    """The fastest of the programs with fine folds, or any, beside windows: there fine ones waste lanes, coarse ones
+    take room for the many images of fold 0."""
+    network, *_ = task
+    if not any(has_windows(p) for p in network.parameters):
+        return _fastest(task, choices)
+    found, error = [], None
+    for flat in (1, 0, None):
+        try:
+            most = min((4 * len(one.train.ops) for one in found), default=INDEX_LIMIT)
+            found.append(_fastest(task, choices.but(flat=flat), most))
+        except CompileError as refused:
+            error = refused
+    if error and not found:
+        raise error
+    return min(found, key=_cycles)
+
+
+def _fastest(task: tuple, choices: Choices, limit: int = INDEX_LIMIT) -> CompiledNetwork:
     """The faster of coarser folds and of strips where something does not fit; then the fastest of the programs with
     ever coarser folds of the pooled maps: finer ones take fewer steps, but larger tiles."""
-    best = _fitting(task, choices, _spilled, _coarser, _in_strips)
+    best = _fitting(task, choices, _spilled, _coarser, _in_strips, most=limit)
     if best.setting.choices != choices:
         with suppress(CompileError):
             # Many more instructions mean small pieces: not worth the estimate.

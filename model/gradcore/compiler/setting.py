@@ -64,5 +64,5 @@ class Setting:
         return self.memory.act[index] if index else self.memory.images
 
     def output(self, index: int, train: bool) -> MapTensor:
-        """What the forward pass of a layer writes: its activations, after the loss the delta."""
-        return self.memory.delta[index] if train and index == self.last else self.memory.act[index + 1]
+        """What the COMPUTEs of the forward pass of a layer write: its activations, after the loss the delta."""
+        return self.memory.delta[index] if train and index == self.last else self.memory.out[index]

@@ -12,15 +12,17 @@ from gradcore.compiler.rings import Region
 from gradcore.compiler.stream import Result, gate_region, local_gradient, plain_axes
 from gradcore.compiler.stream_gradients import gradient_strips
 from gradcore.compiler.strips import Axis, choose_strips
+from gradcore.compiler.vectors import backward_stages
 from gradcore.compiler.weights import BackwardWeights
 from gradcore.isa.fold import ceil_div
 from gradcore.isa.instruction import GATE_BUFFER
 
 
 def backward_strips(body: Body, index: int):
-    """Emits BP, WU and UPDATE of layer `index`. BP comes first, or between the tiles of WU: with all weights on chip,
-    because UPDATE changes them in DRAM."""
+    """Emits the stages behind layer `index`, then its BP, WU and UPDATE. BP comes first, or between the tiles of WU:
+    with all weights on chip, because UPDATE changes them in DRAM."""
     setting, errors = body.setting, []
+    backward_stages(body, index)
     if setting.has_errors(index):
         errors = [step for group in map_groups(setting.layers[index]) for step in _errors(body, index, group)]
     between = bool(errors and body.weight_rows[index]) and index in setting.choices.between
@@ -42,7 +44,7 @@ def backward_strips(body: Body, index: int):
 def _operands(body: Body, index: int, group: MapGroup, halves: bool) -> tuple:
     """What BP of a group of a layer reads and gives. `halves`: gates of both are in the gate buffer at once."""
     setting, memory = body.setting, body.setting.memory
-    p, error, gate = setting.layers[index], memory.delta[index - 1], memory.spilled[index - 1]
+    p, error, gate = setting.layers[index], memory.error[index - 1], memory.spilled[index - 1]
     delta = local_gradient(body, index, [pad - k + 1 for pad, k in zip(p.pad, p.weight_shape[2:])], p.pad)
     delta.before = group.outputs[0]
     sized = [Axis(size, 1 << error.layout.fold) for size in p.in_shape[1:]]

@@ -10,14 +10,16 @@ from gradcore.compiler.rings import Region, Ring
 from gradcore.compiler.softmax import softmax_strips
 from gradcore.compiler.stream import Result, Source, gate_region, plain_axes
 from gradcore.compiler.strips import Axis, choose_strips
+from gradcore.compiler.vectors import forward_stages
 from gradcore.compiler.weights import ForwardWeights
 from gradcore.isa.instruction import GATE_BUFFER
 
 
 def forward_strips(body: Body, index: int):
-    """Emits the forward pass of layer `index`: from its input to its output, both in DRAM."""
+    """Emits the forward pass of layer `index` and of the stages behind it: from its input to its output, in DRAM."""
     for group in map_groups(body.setting.forward[index]):
         _forward_group(body, index, group)
+    forward_stages(body, index)
     if body.train and index == body.setting.last and body.setting.softmax:
         softmax_strips(body)
 
@@ -30,7 +32,7 @@ def _forward_group(body: Body, index: int, group: MapGroup):
     given, taken = setting.output(index, body.train and not softmax), setting.input(index)
     whole, every, block = (0, group.sizes[0]), (0, group.sizes[1]), 1 << fold
     reach = [
-        Axis(size, block, -pad, kernel - 1 - pad)
+        Axis(size, 1 << taken.layout.fold, -pad, kernel - 1 - pad)
         for size, pad, kernel in zip(p.in_shape[1:], p.pad, p.weight_shape[2:])
     ]
     source = Source(body, index, taken, Ring(0, config.act_depth), reach, (2 * index,), before=group.inputs[0])

@@ -137,7 +137,7 @@ class _Gradients:
     def _reach(self, part: Part) -> list:
         """What the taps of a part need of the input."""
         taps = zip(self.p.in_shape[1:], self.p.pad, (part.rows, part.columns))
-        return [Axis(size, self.block, k - pad, k + n - 1 - pad) for size, pad, (k, n) in taps]
+        return [Axis(size, 1 << self.act.fold, k - pad, k + n - 1 - pad) for size, pad, (k, n) in taps]
 
     def _act(self, part: Part) -> list:
         self.act.axes, self.act.batch = self._reach(part), 1

@@ -142,6 +142,9 @@ class Placement:
             self._batch_room = max(room[0], 2 * wanted[0]), max(room[1], 2 * wanted[1])
             self._images, self._targets = map(self._allocate, self._batch_room)
         self._compiled[compiled.images] = compiled
+        for table in compiled.memory.tables:  # in the same place for every minibatch
+            piece = self._pieces[compiled.images, table.name] = self._piece(table, table.data)
+            piece.write(self.backend)
         for program in (compiled.train, compiled.infer):
             place = compiled.images, program.name
             address = self._allocate(program.binary.size)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gradcore.network.graph import Graph, Node
+from gradcore.network.stage import Stage, stages_behind
 from gradcore.network.update_numbers import update_parameters
 from gradcore.ops.activation import LeakyRelu, Relu
 from gradcore.ops.checks import NetworkError
@@ -41,8 +42,9 @@ class LayerParameters:
     """All numbers of one layer with weights. Shapes without the image axis: (maps, rows, columns); symbols as in
     doc/numerics.md.
 
-    index: among the layers with weights; layer, output_layer: numbers that the random numbers of its sums and of its
-    output's local gradient have; input, output: names of tensors; nodes: names of the nodes that are done in one.
+    index: among the layers with weights; layer, output_layer: numbers that the random numbers of its sums and of the
+    local gradient behind its stages have; input, output: names of tensors; nodes: names of the nodes that are done in
+    one; stages: what stands behind those, from tensor to tensor.
     in_shape: input; conv_shape: sums and gate; out_shape: after pooling; weight_shape: (O, C, KY, KX). `bias_exp` is e,
     `shift_fp` = fa + fw - fo, `shift_bp` = fd + fw - fe (None where the input's local gradient is not needed);
     `fv`, `fvb`: fractions of the momenta; `learning_rate`: the layer's own, else the network's. A frozen layer
@@ -68,6 +70,7 @@ class LayerParameters:
     relu: bool
     pool: int | None
     factor: Factor | None
+    stages: tuple[Stage, ...]
     fa: int
     fo: int
     fw: int
@@ -86,8 +89,13 @@ class LayerParameters:
 
     @property
     def gated(self) -> bool:
-        """Has its backward pass gates?"""
-        return self.relu or bool(self.pool) or bool(self.factor and self.factor.gated)
+        """Has its backward pass gates? Stages bring their own for a ReLU before them."""
+        return (self.relu and not self.stages) or bool(self.pool) or bool(self.factor and self.factor.gated)
+
+    @property
+    def end(self) -> str:
+        """Name of the tensor behind its stages."""
+        return self.stages[-1].name if self.stages else self.output
 
 
 def weighted_layers(
@@ -113,6 +121,8 @@ def _parameters(
     source, sums, output = (graph.tensors[name] for name in (node.inputs[0], node.name, run[-1].name))
     operator, w, fe = node.operator, node.weights, source.delta_frac
     assert isinstance(operator, Parametric) and w is not None and output.layer is not None
+    factor = _factor(graph, run)
+    stages = () if factor else stages_behind(graph, run[-1])
     fv = fractions["momentum"]
     fvb = fractions.get("bias_momentum", w.fb + fv - w.fw)
     fd, own = sums.delta_frac, getattr(network.layers[node.layer], "learning_rate", None)
@@ -125,7 +135,7 @@ def _parameters(
     return LayerParameters(
         index=index,
         layer=node.layer,
-        output_layer=output.layer,
+        output_layer=stages[-1].layer if stages else output.layer,
         name=node.name,
         input=source.name,
         output=output.name,
@@ -140,7 +150,8 @@ def _parameters(
         bias=w.bias,
         relu=any(isinstance(n.operator, Relu) for n in run),
         pool=2 if any(isinstance(n.operator, MaxPooling) for n in run) else None,
-        factor=_factor(graph, run),
+        factor=factor,
+        stages=stages,
         fa=source.frac,
         fo=sums.frac,
         fw=w.fw,

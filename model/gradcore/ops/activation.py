@@ -110,7 +110,7 @@ class TableActivation(Operator):
         (z,) = inputs
         if z.dtype.kind == "f":
             return self.f(z), self.derivative(z)
-        return self._tables[0](z, node.fractions[0]), self._tables[1](z, node.fractions[0])
+        return self.tables[0](z, node.fractions[0]), self.tables[1](z, node.fractions[0])
 
     def backward(
         self,
@@ -123,7 +123,8 @@ class TableActivation(Operator):
         return [delta * saved]
 
     @cached_property
-    def _tables(self) -> tuple["Table", "Table"]:
+    def tables(self) -> tuple["Table", "Table"]:
+        """Of f and of its derivative, on integers."""
         return Table(self.f), Table(self.derivative)
 
 

@@ -253,10 +253,10 @@ def same(what: str, got, want):
     assert not len(bad), f"{what}: {len(bad)} of {np.size(want)} differ, first at {bad[0].tolist()}"
 
 
-def same_map(what: str, device: Device, tensor, want):
-    """All bytes; of a tensor with vectors that only fill up its blocks the elements."""
+def same_map(what: str, device: Device, tensor, want, padded: bool = False):
+    """All bytes; of a tensor with vectors that only fill up its blocks, or lanes that do (`padded`), the elements."""
     layout, got = tensor.layout, device.tensor(tensor)
-    if layout.pitch == layout.channels:
+    if layout.pitch == layout.channels and not padded:
         same(what, got, layout.pack(want))
     else:
         same(what, layout.unpack(got), want)
@@ -276,10 +276,17 @@ def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> in
     watch.collect(device, compiled)
     memory = compiled.memory
     for p in trainer.network.parameters:
+        for place in memory.stages[p.index]:
+            if place.step.stage:
+                name = place.step.stage.name
+                same_map(f"{name} output", device, place.result, last["words"][name], padded=True)
+                if place.error:
+                    same_map(f"{name} delta", device, place.error, last["deltas"][name])
         if p.index:
             assert memory.act[p.index].base_sel == FIXED
             if stored(compiled, memory.act[p.index]):
-                same_map(f"{p.name} input", device, memory.act[p.index], last["act"][p.index])
+                behind = bool(memory.stages[p.index - 1])
+                same_map(f"{p.name} input", device, memory.act[p.index], last["act"][p.index], behind)
         delta = memory.delta[p.index]
         want = last["deltas"].get(p.nodes[-2 if p.factor else -1] if p.pool else p.name)
         assert (delta is None) == (want is None)

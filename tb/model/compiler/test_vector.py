@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layers that VECTOR computes on the instruction-level model: training iterations of random networks, in every bit as
+the reference trainer."""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gradcore.compiler import vectors
+from gradcore.compiler.compile import compile_network
+from gradcore.compiler.limits import CompileError
+from gradcore.isa.config import EngineConfig
+from gradcore.isa.instruction import CHOOSE, INDEX, LOAD_TABLE, MAXIMUM, SLOPE, SUM, TABLE, Opcode
+from gradcore.network.description import Network
+from gradcore.ops.activation import LeakyReluLayer, ReluLayer, Sigmoid, Tanh
+from gradcore.ops.average_pooling import AveragePool
+from gradcore.ops.checks import NetworkError
+from gradcore.ops.convolution import Conv, Dense
+from gradcore.ops.dropout import Dropout
+from gradcore.ops.loss import SOFTMAX
+from gradcore.ops.max_pooling import MaxPool
+from tb.model.compiler.networks import own_training, train_on_machine
+
+COUNT = int(os.environ.get("NETWORKS", "8"))
+FIRST = int(os.environ.get("SEED", "1"))
+ENGINES = {
+    "default": EngineConfig(),
+    "small": EngineConfig(grid=4, cols=4, mem_bytes=64, act_depth=1024, wgt_depth=256, grad_depth=256, gate_depth=512),
+    "narrow": EngineConfig(grid=4, cols=8, data_width=8, mem_bytes=64, act_depth=1024),
+    "tiny": EngineConfig(grid=4, cols=4, mem_bytes=8, act_depth=256, wgt_depth=64, grad_depth=64, gate_depth=256),
+}
+
+
+def random_stage(rng, shape: tuple, tables: bool):
+    """A table activation or a pooling that fits maps of `shape`."""
+    kind = rng.random()
+    if tables and kind < 0.4:
+        return Sigmoid() if kind < 0.2 else Tanh()
+    window = tuple(int(rng.integers(1, min(5, size) + 1)) for size in shape)
+    stride = tuple(int(rng.integers(1, size + 2)) for size in window)
+    pad = tuple(int(rng.integers(0, size // 2 + 1)) for size in window)
+    if kind < 0.7 or not tables:
+        return MaxPool(window=window, stride=stride, pad=pad, ceil_mode=bool(rng.random() < 0.4))
+    return AveragePool(window=window, stride=stride, pad=pad)
+
+
+def random_network(rng, config: EngineConfig) -> Network:
+    """Convolutions and fully connected layers with up to two stages behind each but the last. Stochastic rounding only
+    where all stages are maximum poolings."""
+    while True:
+        stochastic = rng.random() < 0.2
+        shape = int(rng.integers(1, 6)), int(rng.integers(2, 13)), int(rng.integers(2, 13))
+        layers, pixels, stages = [], shape[1:], 0
+        for _ in range(int(rng.integers(1, 4))):
+            kernel = tuple(int(rng.integers(1, min(3, size) + 1)) for size in pixels)
+            pad = tuple(int(rng.integers(0, k)) for k in kernel)
+            pixels = tuple(n + 2 * p - k + 1 for n, p, k in zip(pixels, pad, kernel))
+            pool = 2 if min(pixels) > 1 and rng.random() < 0.2 else None
+            layers.append(Conv(int(rng.integers(1, 14)), kernel, pad, relu=bool(rng.random() < 0.5), pool=pool))
+            pixels = tuple(n // 2 for n in pixels) if pool else pixels
+            for _ in range(int(rng.choice([0, 1, 1, 2]))):
+                layers.append(random_stage(rng, pixels, not stochastic))
+                (_, *pixels) = layers[-1].operators([(1, *pixels)])[0][1].shape([(1, *pixels)])
+                stages += 1
+        if rng.random() < 0.3:
+            layers.append(Dense(int(rng.integers(1, 12)), relu=bool(rng.random() < 0.5)))
+            if not stochastic:
+                layers.append(Tanh())
+                stages += 1
+        layers.append(Dense(int(rng.integers(2, 8))))
+        images = int(rng.choice([1, 3, 17, 70]))
+        plain = ["truncate", "half_up", "half_even"]
+        modes = {kind: "stochastic" if stochastic else str(rng.choice(plain)) for kind in ("act", "delta")}
+        modes["param"] = "stochastic"
+        loss = str(rng.choice(["euclidean", "square_hinge", SOFTMAX]))
+        more = (loss, "momentum", 0.5, 0.9, images, config.data_width, modes)
+        try:
+            network = Network("stages", shape, tuple(layers), *more)
+            if stages and np.prod(shape) * images < 6000:
+                network = own_training(rng, network) if rng.random() < 0.2 else network
+                compile_network(network, config)
+                return network
+        except (NetworkError, CompileError):
+            continue
+
+
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
+@pytest.mark.parametrize("engine", ENGINES)
+def test_random_networks_train_bit_exactly(engine, seed):
+    network = random_network(np.random.default_rng(seed), ENGINES[engine])
+    print(f"seed {seed}: {network}")
+    train_on_machine(network, ENGINES[engine], seed)
+
+
+def network_of(*layers, images: int = 20, **more) -> Network:
+    more = dict(rounding="half_even", minibatch=images, learning_rate=0.5) | more
+    return Network("stages", (2, 9, 9), (*layers, Dense(4)), **more)
+
+
+def operations(program) -> list:
+    return [op.instr["operation"] for op in program.ops if op.instr.opcode == Opcode.VECTOR]
+
+
+MAX, MEAN = MaxPool(window=(3, 3), stride=(2, 2)), AveragePool(window=(9, 9))
+GRID4 = EngineConfig(grid=4, cols=4, mem_bytes=16)
+
+
+@pytest.mark.parametrize(
+    "layers, train, infer",
+    [
+        ((Conv(5, (3, 3), (1, 1), pool=2),), [], []),
+        ((Conv(5, (3, 3), (1, 1)), ReluLayer(), MaxPool()), [], []),
+        ((Conv(5, (3, 3), (1, 1)), MAX), [MAXIMUM, INDEX] * 2 + [CHOOSE] * 2, [MAXIMUM] * 2),
+        ((Conv(5, (3, 3), (1, 1)), MEAN), [SUM, INDEX] * 2 + [SUM, CHOOSE] * 2, [SUM] * 2),
+        (
+            (Conv(5, (3, 3), (1, 1), relu=False), Tanh(), MaxPool()),
+            [LOAD_TABLE, *([TABLE, MAXIMUM, INDEX] * 2), CHOOSE, LOAD_TABLE, SLOPE, CHOOSE, SLOPE],
+            [LOAD_TABLE, *([TABLE, MAXIMUM] * 2)],
+        ),
+        ((Conv(5, (3, 3), (1, 1), trainable=False), MAX), [MAXIMUM] * 2, [MAXIMUM] * 2),
+    ],
+)
+def test_what_vectors_do(layers, train, infer):
+    """Of two groups of images; only what the backward pass needs is kept for it."""
+    layers = tuple(
+        replace(one, relu=False) if ReluLayer() in layers and isinstance(one, Conv) else one for one in layers
+    )
+    compiled = compile_network(network_of(*layers), GRID4)
+    ordered = sorted(operations(compiled.train))
+    assert ordered == sorted(train) and sorted(operations(compiled.infer)) == sorted(infer)
+
+
+def test_gates_behind_an_overlapping_maximum_are_indices():
+    """Nothing passes where all pixels of a window are zero behind the ReLU."""
+    found = [op.instr for op in compile_network(network_of(Conv(5), MAX), GRID4).train.ops if "relu" in op.instr.fields]
+    assert {instr["relu"] for instr in found if instr.opcode == Opcode.VECTOR} == {1}
+
+
+def test_tensors_longer_than_a_pixel(monkeypatch):
+    monkeypatch.setattr(vectors, "MOST_BEATS", 40)
+    network = network_of(Conv(5, (3, 3), (1, 1)), Sigmoid())
+    ops = compile_network(network, GRID4).train.ops
+    assert any(op.instr["n_x"] > 1 for op in ops if op.instr.opcode == Opcode.VECTOR)
+    train_on_machine(network, GRID4, 1)
+
+
+def test_formats_of_their_own():
+    """Arguments of tables far outside the range of the shift, other fractions on both sides."""
+    for act, own in ((-6, dict(act=3, delta=5)), (14, dict(act=13)), (9, dict(act=12, delta=14))):
+        layers = Conv(5, (3, 3), (1, 1), relu=False, formats=dict(act=act)), Tanh(formats=own), AveragePool(formats=own)
+        train_on_machine(network_of(*layers), GRID4, 1)
+
+
+@pytest.mark.parametrize(
+    "layers, more, name, what",
+    [
+        ((Conv(5), Dense(3), Tanh()), {}, "tanh2", "a tanh before the loss"),
+        ((Conv(5), Tanh()), dict(rounding="stochastic"), "tanh1", "a tanh with stochastic rounding of act"),
+        ((Conv(5), AveragePool()), dict(rounding=dict(act="half_up", delta="stochastic")), "average1", "a.* of delta"),
+        ((Conv(5), Sigmoid(), Dropout()), {}, "dropout2", "dropout"),
+        ((Conv(5), MAX, ReluLayer()), {}, "relu2", "ReLU"),
+        ((Conv(5, relu=False), LeakyReluLayer(), MAX), {}, "pool2", "maximum pooling"),
+        ((MAX,), {}, "pool0", "maximum pooling"),
+        (
+            (Conv(5, relu=False, formats=dict(delta=15)), Tanh(formats=dict(delta=-5))),
+            {},
+            "tanh1",
+            "a tanh whose input",
+        ),
+    ],
+)
+def test_refuses_by_name(layers, more, name, what):
+    last = () if "before the loss" in what else (Dense(4),)
+    plain = dict(rounding="half_even", minibatch=5) | more
+    with pytest.raises(CompileError, match=f"layer '{name}': the engine cannot compute {what}.*nearest supported: "):
+        compile_network(Network("stages", (2, 9, 9), (*layers, *last), **plain), GRID4)
