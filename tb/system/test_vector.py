@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks with poolings by windows and with tables on the compiled RTL: some iterations of random ones, weights equal
+to the reference trainer in every bit."""
+
+import numpy as np
+import pytest
+
+from gradcore.sim.backend import Memory, SimBackend
+from gradcore.sim.build import build_engine
+from tb.model.compiler.networks import train
+from tb.model.compiler.test_vector import ENGINES, random_network
+
+
+@pytest.mark.parametrize("engine, seeds", [("small", range(101, 109)), ("narrow", range(201, 206))])
+def test_rtl_trains_as_the_reference(engine, seeds):
+    config = ENGINES[engine]
+    library = build_engine(config)[0]
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        network = random_network(rng, config)
+        print(f"seed {seed}: {network}")
+        memory = Memory(size=1 << 26, latency=int(rng.integers(1, 100)), stall=float(rng.choice([0, 0.3])), seed=seed)
+        with SimBackend(library, memory) as backend:
+            train(backend, network, config, seed, iterations=2)
