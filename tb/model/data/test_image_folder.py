@@ -161,5 +161,5 @@ def test_memory_is_bounded(tmp_path, rng, monkeypatch):
 def test_without_pillow(tmp_path, rng, monkeypatch):
     make(tmp_path, rng)
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(DataError, match=r"needs Pillow: pip install 'gradcore\[images\]'"):
+    with pytest.raises(DataError, match="needs Pillow: pip install pillow"):
         data.load(tmp_path)

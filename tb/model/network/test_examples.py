@@ -104,3 +104,12 @@ def test_compiles_or_is_refused_by_name(name):
         assert named, error
         pytest.xfail(str(error))
     assert compiled.train.binary.size
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_document_lists_it(name):
+    """doc/networks.md has its name, or what differs from the one before it, and its weights and biases."""
+    rows = [line for line in (ROOT / "doc/networks.md").read_text().splitlines() if line.startswith("| `")]
+    count = sum(math.prod(p.weight_shape) + p.bias * p.weight_shape[0] for p in EXAMPLES[name].parameters)
+    short = name.removeprefix("cifar10") if name in ("cifar10-2x", "cifar10-4x") else name
+    assert any(f"`{short}`" in row and f"{count:,}" in row for row in rows), f"{name}: {count:,}"
