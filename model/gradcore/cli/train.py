@@ -30,6 +30,7 @@ from gradcore.cli.common import (
     app,
     engine_config,
     fitting,
+    is_given,
     memory_of,
     screen_beside,
     write_json,
@@ -90,7 +91,7 @@ def train(
         stall=stall,
         engine=engine,
     )
-    given = {name: value for name, value in options.items() if _is_given(context, name)}
+    given = {name: value for name, value in options.items() if is_given(context, name)}
     screen, wanted = screen_beside(json_file), networks.load(net) if net else None
     with ExitStack() as stack:
         folder: RunFolder | None = None
@@ -137,12 +138,6 @@ def train(
     write_json(json_file, found)
     screen.print(summary.last_line(found), markup=False)
     raise typer.Exit(MISMATCH if summary.failed(found) else OK)
-
-
-def _is_given(context: typer.Context, name: str) -> bool:
-    """Does an option stand on the command line?"""
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
 
 
 def fresh(net: Path, network: Network, options: dict[str, Any]) -> Checkpoint:

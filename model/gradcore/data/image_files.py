@@ -22,17 +22,30 @@ def load_folder(folder: StrPath) -> dict[str, np.ndarray]:
     """x_train, y_train, x_test, y_test of the CIFAR-10 or MNIST files in a folder: bytes (N, C, H, W), labels (N,).
     Raises FileError."""
     folder = Path(folder)
-    if (folder / CIFAR_TEST).exists() or any((folder / name).exists() for name in CIFAR_TRAIN):
+    if _has_cifar(folder):
         x_train, y_train = _cifar([folder / name for name in CIFAR_TRAIN])
         x_test, y_test = _cifar([folder / CIFAR_TEST])
         return {"x_train": x_train, "y_train": y_train, "x_test": x_test, "y_test": y_test}
-    if any(folder.glob("*-ubyte*")):
-        x_train, y_train = _mnist(folder, "train")
-        x_test, y_test = _mnist(folder, "t10k")
-        return {"x_train": x_train, "y_train": y_train, "x_test": x_test, "y_test": y_test}
-    raise FileError(
-        folder, f"holds neither CIFAR-10 ({CIFAR_TRAIN[0]}, ..) nor MNIST files (train-images-idx3-ubyte, ..)"
+    x_train, y_train = _mnist(folder, "train")
+    x_test, y_test = _mnist(folder, "t10k")
+    return {"x_train": x_train, "y_train": y_train, "x_test": x_test, "y_test": y_test}
+
+
+def has_published_files(folder: Path) -> bool:
+    """Does it hold CIFAR-10 or MNIST files? A folder without sub-folders must: else raises FileError."""
+    if _has_cifar(folder) or any(folder.glob("*-ubyte*")):
+        return True
+    if any(entry.is_dir() and not entry.name.startswith(".") for entry in folder.iterdir()):
+        return False
+    cifar, mnist = CIFAR_TRAIN[0], "train-images-idx3-ubyte"
+    problem = (
+        f"holds neither CIFAR-10 ({cifar}, ..) nor MNIST files ({mnist}, ..) nor a folder of images for each class"
     )
+    raise FileError(folder, problem)
+
+
+def _has_cifar(folder: Path) -> bool:
+    return any((folder / name).exists() for name in (*CIFAR_TRAIN, CIFAR_TEST))
 
 
 def _size(file: Path) -> int:

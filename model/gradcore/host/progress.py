@@ -61,9 +61,9 @@ class Progress:
     epoch: whole epochs, each with an entry in `history`; minibatch, images, loss (integer), float32_loss: of the epoch
     that has begun; overflows, first_overflow: minibatches in which a gradient overflowed, number of the first (from 0);
     saturated, epoch_saturated: `counts` of `Saturations`, of all epochs and of the one that has begun or just ended.
-    iteration: minibatches in all; trained: images in all; counters: sums over all minibatches. state, reference,
-    float32: per layer a dict as `ReferenceTrainer.weights` has it, of the session and of the two trainers beside it
-    (None without them); events: the recorded minibatch.
+    iteration: minibatches in all; trained: images in all; recoveries: engine errors that were overcome; counters: sums
+    over all minibatches. state, reference, float32: per layer a dict as `ReferenceTrainer.weights` has it, of the
+    session and of the two trainers beside it (None without them); events: the recorded minibatch.
     """
 
     epoch: int = 0
@@ -73,6 +73,7 @@ class Progress:
     float32_loss: float = 0.0
     iteration: int = 0
     trained: int = 0
+    recoveries: int = 0
     seconds: float = 0.0
     overflows: int = 0
     first_overflow: int | None = None

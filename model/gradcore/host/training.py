@@ -108,7 +108,8 @@ class _Run:
                 self.float32.state = [dict(layer) for layer in begin.float32]
         self.saved: Progress | None = None  # what the last checkpoint holds
         self.done: Progress  # up to the last complete minibatch
-        self.seconds, self.started = self.now.seconds, time.perf_counter()
+        self.seconds, self.recoveries = self.now.seconds, self.now.recoveries  # before this session
+        self.started = time.perf_counter()
 
     def train(self) -> tuple[dict[str, Any], State, tuple[np.ndarray, int, tuple[Any, ...]] | None]:
         self._complete(self.session.weights())
@@ -141,6 +142,7 @@ class _Run:
     def _complete(self, state: State) -> None:
         """A minibatch or an epoch is complete: keep it. An exception anywhere leaves this or the one before."""
         self.now.seconds = self.seconds + time.perf_counter() - self.started
+        self.now.recoveries = self.recoveries + self.session.recoveries
         self.state = state
         self.done = self.now.kept(
             state=state,

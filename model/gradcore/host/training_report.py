@@ -48,7 +48,7 @@ def training_report(
         "data": data.name,
         "backend": session.name,
         "stall": getattr(session.memory, "stall", None),
-        "recoveries": session.recoveries,
+        "recoveries": done.recoveries,
         "epochs": len(history),
         "seed": seed,
         "minibatch": network.minibatch,

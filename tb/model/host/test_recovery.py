@@ -286,7 +286,14 @@ def test_a_training_run_goes_on_and_says_so():
         return step(x, labels, iteration, rate)
 
     session.step = disturbed
-    found, _, _ = run.train(NETWORK, data, session, run.Options(epochs=1))
+    kept = []
+    found, _, _ = run.train(NETWORK, data, session, run.Options(epochs=1), save=kept.append)
     assert found["weights_equal"] and found["losses_compared"] == 3 and session.recoveries == 1
     assert len(said) == 1 and said[0].startswith("recovered: minibatch 1: error response to a read (DECERR) at ")
     session.close()
+
+    # A session that goes on counts those before it.
+    session = EngineSession(simulation(), NETWORK, CONFIG, 1)
+    more, _, _ = run.train(NETWORK, data, session, run.Options(epochs=2), begin=kept[-1])
+    session.close()
+    assert more["recoveries"] == found["recoveries"] == 1 and session.recoveries == 0

@@ -12,6 +12,7 @@ from gradcore.cli import main as cli
 from gradcore.isa.config import PRESETS, EngineConfig
 from gradcore.network.net_toml import load
 from gradcore.report import bench, bench_table, large_layers
+from gradcore.sim.sources import ROOT
 
 TINY = """
 name = "tiny"
@@ -108,10 +109,23 @@ def test_differing_words_fail(net, tmp_path, monkeypatch):
     assert code == 1 and found["differing_words"] == 1 and "conv0.weight" in found["first_difference"]
 
 
+OTHERS = (
+    ("--engine", "64x32"),
+    ("--lanes", "8x8"),
+    ("--cols", "32"),
+    ("--minibatch", "4"),
+    ("--dram-bytes-per-cycle", "32"),
+    ("--dram-latency", "0"),
+    ("--backend", "sim"),
+    ("--stall", "0"),
+    ("--data", "digits"),
+)
+
+
 @pytest.mark.parametrize(
     "arguments, text",
     [
-        (["nowhere"], "there are cifar10-1x, cifar10-2x, cifar10-4x, digits, fcte-mnist, lenet5"),
+        (["nowhere"], "there are " + ", ".join(sorted(file.parent.name for file in ROOT.glob("examples/*/net.toml")))),
         ([], "NET is missing"),
         (["digits", "--lanes", "5x5"], "--lanes: '5x5'"),
         (["digits", "--cols", "12"], "cols is 12"),
@@ -125,7 +139,11 @@ def test_differing_words_fail(net, tmp_path, monkeypatch):
         (["--all", "--stall", "0.1"], "--all"),
         (["--layer", "nothing"], "--layer: 'nothing'"),
         (["digits", "--layer", "fc-4096-1000"], "--layer: has its own"),
-        (["--layer", "fc-4096-1000", "--engine", "64x32"], "--layer: has its own"),
+        *((["--layer", "fc-4096-1000", *option], "--layer: has its own") for option in OTHERS),
+        (["--layer", "fc-4096-1000", "--only", "fc"], "--layer: has its own"),
+        (["digits", "--all"], "--all: the table has its own"),
+        *((["--all", *option], "--all: the table has its own") for option in OTHERS),
+        (["digits", "--only", "cifar"], "--only: goes with --all alone"),
     ],
 )
 def test_refusals(arguments, text, capsys):

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-# SPDX-License-Identifier: Apache-2.0
 """Random programs for the compiled engine and what must become of them.
 
 A case (memory, program, windows, BASE registers) follows from the engine, the seed and its number alone. Three kinds:
