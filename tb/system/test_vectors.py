@@ -23,7 +23,9 @@ def vectors(config, rng, count: int) -> Program:
     program, made = Program(config), []
     noise = np.random.default_rng(rng.getrandbits(32))
     for k in range(count):
-        drawn = random_vector(rng, config, ROOM, LOAD_TABLE if k == 0 else rng.randrange(LOAD_TABLE))
+        drawn = random_vector(rng, config, ROOM, LOAD_TABLE if k == 0 else None)
+        while k == 0 and drawn.instr["n_beats"] * config.mem_bytes < 2050:  # all of its points
+            drawn = random_vector(rng, config, ROOM, LOAD_TABLE)
         old = [start for start, size in made if size >= drawn.sources]
         a, b = (
             rng.choice(old)
