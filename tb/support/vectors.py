@@ -56,7 +56,8 @@ def random_vector(rng, config: EngineConfig, room: int, operation: int | None = 
         fields |= dict(shift=rng.choice([0, rng.randrange(16), rng.randrange(48)]), shift_a=rng.randrange(16))
         fields["shift_b"] = rng.randrange(16)
         if kind in (TABLE, SLOPE):
-            fields["shift_a"] = rng.randint(-16, 15)
+            fields["shift_a"] = rng.choice([rng.randint(-16, 15), 16 - config.data_width])
+            fields["shift"] = rng.choice([0, rng.randrange(16), 15])
         if kind == SUM and rng.random() < 0.7:  # few saturate
             fields |= dict(multiplier=rng.randrange(1, 1 << rng.randint(1, 15)), shift=rng.randint(8, 20))
         beats = rng.choice([1, 2, rng.randint(1, 9), rng.randint(1, 200), 64, 65])

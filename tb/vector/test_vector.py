@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from gradcore.isa.config import EngineConfig
-from gradcore.isa.instruction import FIELDS, LOAD_TABLE, Opcode
+from gradcore.isa.instruction import ADD, FIELDS, LOAD_TABLE, SUM, Opcode, instruction
 from gradcore.machine.machine import Machine
 from gradcore.machine.vector import Vector
 from tb.dma.memory import Memory
-from tb.support.bench import cycles, start
-from tb.support.runner import parameter, run
+from tb.support.bench import cycles, reset, start
+from tb.support.runner import expect_elaboration_error, parameter, run
 from tb.support.vectors import place, random_vector
 
 SIZE = 1 << 18
@@ -91,7 +91,8 @@ class Bench:
         while not self.dut.m_done.value:
             await cycles(self.dut, 1)
             taken += 1
-            assert taken < limit, instr
+            if taken == limit:
+                raise TimeoutError(instr)
         bad = np.flatnonzero(self.memory.image != self.machine.memory)
         assert not len(bad), (instr, bad[:8] - 2 * ROOM, len(bad))
         return taken
@@ -109,6 +110,47 @@ async def equals_the_machine_model(dut, stall):
         await bench.execute()
 
 
+@cocotb.test()
+async def windows_far_behind_the_map_have_no_taps(dut):
+    """So many rows that their numbers would come round in the map again."""
+    await start(dut, start=0, s_scrub=0)
+    bench, beat = Bench(dut, latency=4), parameter("MEM_W") // 8
+    far = dict(n_beats=1, n_y=4200, n_x=1, n_ky=1, n_kx=1, step_y=128, step_x=1, height=3, width=1, first_y=0)
+    far |= dict(stride_y=beat, stride_x=beat, advance_y=128 * beat, advance_x=beat, addr_out=ROOM)
+    instr = instruction(Opcode.VECTOR, operation=SUM, multiplier=1, **far)
+    await bench.run(instr, dict.fromkeys(("base", "base_b", "base_out"), 0))
+
+
+@cocotb.test()
+async def a_beat_per_cycle(dut):
+    """Nine taps of long parts, and two sources: nothing but the beats that are read counts."""
+    await start(dut, start=0, s_scrub=0)
+    bench, beat = Bench(dut, latency=4), parameter("MEM_W") // 8
+    parts = max(1, parameter("MEM_W") // (8 if parameter("DW") == 8 else 16) // 16)
+    mean = dict(n_beats=64, n_y=3, n_x=4, n_ky=3, n_kx=3, step_y=1, step_x=1, height=5, width=6)
+    mean |= dict(stride_y=6 * 64 * beat, stride_x=64 * beat, advance_y=6 * 64 * beat, advance_x=64 * beat)
+    add = dict(n_beats=1000, n_y=1, n_x=1, n_ky=1, n_kx=1, step_y=1, step_x=1, height=1, width=1, addr_b=512)
+    for operation, fields, read in ((SUM, mean, 12 * 9 * 64), (ADD, add, 2000)):
+        instr = instruction(Opcode.VECTOR, operation=operation, multiplier=7, shift=5, addr_out=2 * ROOM, **fields)
+        taken = await bench.run(instr, dict.fromkeys(("base", "base_b", "base_out"), 0))
+        assert read <= taken < max(read, parts * read // (9 if operation == SUM else 2)) * 1.05 + 160
+
+
+@cocotb.test()
+async def starts_anew_after_a_reset(dut):
+    await start(dut, start=0, s_scrub=0)
+    bench = Bench(dut, stall=0.2, latency=(1, 20))
+    await bench.clear()
+    for _ in range(6):
+        before = bench.memory.image.copy()
+        try:
+            await bench.execute(random.randrange(LOAD_TABLE), limit=random.randrange(200))
+        except TimeoutError:  # in the middle
+            await reset(dut, 2)
+            bench.machine.memory[:] = bench.memory.image[:] = before
+    await bench.execute(SUM)
+
+
 @pytest.mark.parametrize(
     "dw, mem_w, addr_w, count",
     [(16, 64, 48, 30), (8, 64, 32, 20), (12, 128, 40, 20), (16, 512, 48, 12), (8, 512, 40, 8)],
@@ -116,3 +158,10 @@ async def equals_the_machine_model(dut, stall):
 def test_vector(dw, mem_w, addr_w, count):
     parameters = {"DW": dw, "MEM_W": mem_w, "ADDR_W": addr_w}
     run("vector", "gc_vector", parameters, sim="verilator", env={"COUNT": str(count)})
+
+
+@pytest.mark.parametrize(
+    "bad, reason", [({"DW": 7}, "DW_"), ({"DW": 17}, "DW_"), ({"MEM_W": 96}, "MEM_W_"), ({"ADDR_W": 49}, "ADDR_W_")]
+)
+def test_refuses(bad, reason):
+    expect_elaboration_error("vector", "gc_vector", bad, reason)
