@@ -35,21 +35,18 @@ def search(network, config: EngineConfig, images: int, keep: bool) -> CompiledNe
 
 
 def _flattest(task: tuple, choices: Choices) -> CompiledNetwork:
-    """The fastest of the programs with fine folds, or any, beside windows: there fine ones waste lanes, coarse ones
-    take room for the many images of fold 0."""
-    network, *_ = task
+    """The fastest of the programs with a limit for the folds beside windows: finer ones than the minibatch fills waste
+    lanes, coarser ones take room for the many images of fold 0."""
+    network, config, images, *_ = task
     if not any(has_windows(p) for p in network.parameters):
         return _fastest(task, choices)
-    found, error = [], None
-    for flat in (1, 0, None):
-        try:
+    filled = next(fold for fold in range(config.log_grid + 1) if (config.grid >> fold) ** 2 <= images)
+    found: list = []
+    for flat in (filled, filled - 1 if filled else 1):
+        with suppress(CompileError):
             most = min((4 * len(one.train.ops) for one in found), default=INDEX_LIMIT)
             found.append(_fastest(task, choices.but(flat=flat), most))
-        except CompileError as refused:
-            error = refused
-    if error and not found:
-        raise error
-    return min(found, key=_cycles)
+    return min(found, key=_cycles) if found else _fastest(task, choices)
 
 
 def _fastest(task: tuple, choices: Choices, limit: int = INDEX_LIMIT) -> CompiledNetwork:

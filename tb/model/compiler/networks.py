@@ -276,17 +276,15 @@ def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> in
     watch.collect(device, compiled)
     memory = compiled.memory
     for p in trainer.network.parameters:
-        for place in memory.stages[p.index]:
-            if place.step.stage:
-                name = place.step.stage.name
-                same_map(f"{name} output", device, place.result, last["words"][name], padded=True)
-                if place.error:
-                    same_map(f"{name} delta", device, place.error, last["deltas"][name])
+        for place in (place for place in memory.stages[p.index] if place.step.stage):
+            name = place.step.stage.name
+            same_map(f"{name} output", device, place.result, last["words"][name], padded=True)
+            if place.error:
+                same_map(f"{name} delta", device, place.error, last["deltas"][name])
         if p.index:
             assert memory.act[p.index].base_sel == FIXED
-            if stored(compiled, memory.act[p.index]):
-                behind = bool(memory.stages[p.index - 1])
-                same_map(f"{p.name} input", device, memory.act[p.index], last["act"][p.index], behind)
+            if stored(compiled, memory.act[p.index]) and not memory.stages[p.index - 1]:
+                same_map(f"{p.name} input", device, memory.act[p.index], last["act"][p.index])
         delta = memory.delta[p.index]
         want = last["deltas"].get(p.nodes[-2 if p.factor else -1] if p.pool else p.name)
         assert (delta is None) == (want is None)
