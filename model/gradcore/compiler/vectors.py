@@ -26,47 +26,68 @@ ONE = Windows((1, 1), (1, 1))
 def forward_stages(body: Body, index: int):
     """Emits the stages behind layer `index` in the forward pass; in training with the indices that the backward pass
     chooses by."""
-    setting = body.setting
+    setting, at = body.setting, 0
     mode = MODES[setting.network.mode("act")]
-    for group in range(setting.memory.out[index].layout.groups):
+    for group in range(setting.memory.out[index].layout.groups * bool(setting.memory.stages[index])):
+        ops: list[Op] = []
         for place in setting.memory.stages[index]:
             move = _Move(setting, setting.layers[index].name, group)
             stage, windows = place.step.stage, _windows(place)
             if place.tables:
-                _need_table(body, move.layer, place.tables[0])
+                ops += _need_table(body, move.layer, place.tables[0])
                 more = dict(shift=stage.shift_fp, shift_a=_argument(place), rounding=mode)
-                body.ops.append(move.whole(TABLE, [place.source], place.result, **more))
+                ops.append(move.whole(TABLE, [place.source], place.result, **more))
             elif stage and isinstance(stage.operator, MaxPooling):
-                body.ops.append(move.windows(MAXIMUM, windows, [place.source], place.result))
+                ops.append(move.windows(MAXIMUM, windows, [place.source], place.result))
             elif stage:
                 more = dict(shift=stage.shift_fp, multiplier=_share(windows), rounding=mode)
-                body.ops.append(move.windows(SUM, windows, [place.source], place.result, **more))
+                ops.append(move.windows(SUM, windows, [place.source], place.result, **more))
             if body.train and place.indices:
                 more = dict(relu=place.step.relu)
-                body.ops.append(move.windows(INDEX, windows, [place.source], place.indices, **more))
+                ops.append(move.windows(INDEX, windows, [place.source], place.indices, **more))
+        at = _insert(body, setting.memory.out[index], group, ops, at)
 
 
 def backward_stages(body: Body, index: int):
     """Emits the stages behind layer `index` in the backward pass, from the last to the first."""
-    setting = body.setting
+    setting, at = body.setting, 0
     mode = MODES[setting.network.mode("delta")]
-    for group in range(setting.memory.out[index].layout.groups):
+    for group in range(setting.memory.out[index].layout.groups * bool(setting.memory.stages[index])):
+        ops: list[Op] = []
         for place in reversed(setting.memory.stages[index]):
             move = _Move(setting, setting.layers[index].name, group)
             stage, windows = place.step.stage, _windows(place)
             assert place.error and place.delta
             if place.indices:
-                body.ops.append(move.back(CHOOSE, windows, [place.error, place.indices], place.delta))
+                ops.append(move.back(CHOOSE, windows, [place.error, place.indices], place.delta))
                 continue
             assert stage
             more = dict(shift=stage.shift_bp, rounding=mode)
             if place.tables:
-                _need_table(body, move.layer, place.tables[1])
+                ops += _need_table(body, move.layer, place.tables[1])
                 more |= dict(shift_a=_argument(place))
-                body.ops.append(move.whole(SLOPE, [place.error, place.source], place.delta, **more))
+                ops.append(move.whole(SLOPE, [place.error, place.source], place.delta, **more))
             else:
                 more |= dict(multiplier=_share(windows))
-                body.ops.append(move.back(SUM, windows, [place.error], place.delta, **more))
+                ops.append(move.back(SUM, windows, [place.error], place.delta, **more))
+        at = _insert(body, setting.memory.error[index], group, ops, at)
+
+
+def _insert(body: Body, source: MapTensor, group: int, ops: list[Op], first: int) -> int:
+    """Puts the operations of a group where the last word of its `source` is stored, and not before `first`, so that
+    they run beside what follows; returns the place behind them."""
+    name, start, end = _range(source, group)
+    for at in range(len(body.ops), first, -1):
+        if any(n == name and a < end and start < b for n, a, b in body.ops[at - 1].writes):
+            first = at
+            break
+    body.ops[first:first] = ops
+    return first + len(ops)
+
+
+def _range(tensor: MapTensor, group: int) -> tuple:
+    start = tensor.addr + group * tensor.layout.group_bytes
+    return f"dram{FIXED}", start, start + tensor.layout.group_bytes
 
 
 def _windows(place: StepPlace) -> Windows:
@@ -85,10 +106,10 @@ def _argument(place: StepPlace) -> int:
     return min(max(TABLE_FRAC - place.step.stage.source_frac, low), high)
 
 
-def _need_table(body: Body, layer: str, table: TableTensor):
-    """Loads a table unless it is there."""
+def _need_table(body: Body, layer: str, table: TableTensor) -> list[Op]:
+    """Load of a table unless it is there, in a list."""
     if body.table == table.name:
-        return
+        return []
     body.table = table.name
     beats = table.layout.size // body.setting.config.mem_bytes
     instr = make(
@@ -101,7 +122,7 @@ def _need_table(body: Body, layer: str, table: TableTensor):
         **dict.fromkeys(("n_y", "n_x", "n_ky", "n_kx", "step_y", "step_x", "height", "width"), 1),
     )
     reads = [(f"dram{FIXED}", table.addr, table.end)]
-    body.ops.append(Op(instr, layer, f"load {table.name}", _cycles(1, beats, 1, 0), beats, reads))
+    return [Op(instr, layer, f"load {table.name}", _cycles(1, beats, 1, 0), beats, reads)]
 
 
 def _cycles(pixels: int, beats: int, sources: int, written: int) -> int:
@@ -170,18 +191,19 @@ class _Move:
         layout = result.layout
         place = dict(n_beats=layout.pitch * layout.vector_bytes // config.mem_bytes) | place
         behind = sum(place.get(f"first_{axis}", 0) * place[f"stride_{axis}"] for axis in "yx")
-        starts, target = [self._start(tensor) for tensor in sources], self._start(result)
+        (_, target, _), starts = _range(result, self.group), [_range(tensor, self.group)[1] for tensor in sources]
         addresses = dict(zip(("addr", "addr_b"), ((start + behind) % DRAM_ADDRESSES for start in starts)))
         instr = make(Opcode.VECTOR, self.layer, operation=operation, addr_out=target, **addresses, **place)
         beats, written = place["n_beats"], place["n_y"] * place["n_x"] * place["n_beats"]
         cycles = max(_cycles(taps, beats, len(sources), written), 1)
         text = f"{TEXT[operation]} {result.name} group {self.group}"
         moved = taps * beats * len(sources) + written
-        return Op(instr, self.layer, text, cycles, moved, [self._range(t) for t in sources], [self._range(result)])
-
-    def _start(self, tensor: MapTensor) -> int:
-        return tensor.addr + self.group * tensor.layout.group_bytes
-
-    def _range(self, tensor: MapTensor) -> tuple:
-        start = self._start(tensor)
-        return f"dram{FIXED}", start, start + tensor.layout.group_bytes
+        return Op(
+            instr,
+            self.layer,
+            text,
+            cycles,
+            moved,
+            [_range(t, self.group) for t in sources],
+            [_range(result, self.group)],
+        )
