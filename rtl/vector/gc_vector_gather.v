@@ -2,7 +2,7 @@
 // Gathers the beats of the passes of a VECTOR: of each beat of a part there is an entry, one beat per cycle. A pass
 // that goes on with entries that are not written yet waits for them, so that a part has a pass every LOOP cycles at
 // most. With the last pass of a part its entries leave, 4 cycles after their beats. A beat is only taken while
-// m_credit, which says that what it may give has a place.
+// s_credit, which says that what it may give has a place.
 `default_nettype none
 
 module gc_vector_gather #(

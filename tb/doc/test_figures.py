@@ -19,7 +19,7 @@ README = (ROOT / "README.md").read_text()
 SIZES = json.loads((ROOT / "ci" / "resources.json").read_text())
 BENCHMARKS = json.loads(bench_table.FIGURES.read_text())
 # Configurations of ci/synth.json whose sizes stand in the table of the cores, in the order there.
-ALONE = "mac_array operand_buffer weight_buffer gradient_buffer requantise loss drain softmax upsample update"
+ALONE = "mac_array operand_buffer weight_buffer gradient_buffer requantise loss drain softmax upsample vector update"
 SHOWN = {name: [f"gc_{name}"] for name in ALONE.split()} | {
     "dma": ["gc_dma_reader"],
     "ram": ["gc_stream_fifo", "gc_ram_sdp"],

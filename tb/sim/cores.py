@@ -6,11 +6,6 @@ import random
 
 import numpy as np
 
-from gradcore.isa.config import EngineConfig
-from gradcore.isa.fold import to_bytes
-from gradcore.isa.instruction import LOAD_TABLE, encode
-from gradcore.machine.machine import Machine
-from gradcore.machine.vector import Vector
 from gradcore.numerics.fixed_point import requantize
 from gradcore.numerics.random_numbers import even_bits, odd_bits, position_random
 from gradcore.sim.sources import ROOT
@@ -20,13 +15,13 @@ from tb.loss import test_loss
 from tb.operand_buffer import test_operand_buffer
 from tb.requantise import test_requantise
 from tb.softmax import tables, test_softmax
-from tb.support import vectors
 from tb.support.folds import image_of_lane
 from tb.update import test_update
 from tb.upsample import test_upsample
 
 from . import step
 from .lists import List, drawn_from, place
+from .vector import vector
 
 FILES = {  # name: file and function that gives what it has to hold
     "step": (step.PLACE, step.text),
@@ -292,28 +287,7 @@ def softmax():
     return found
 
 
-@bench()
-def vector():
-    """A VECTOR of each operation, the table first; the bench's memory holds a pattern."""
-    found = List(dict(instruction=512), dict(addr=33, data=64))
-    at = np.arange(1 << 16, dtype=np.uint16)
-    beats = np.stack([~at, at ^ 0xC61E, at, at ^ 0x35A7], 1)
-    image = np.where((at >> 9 & 1)[:, None], beats & 0x8383, beats).reshape(-1).view(np.uint8)
-    machine = Machine(EngineConfig(4, 4, 8, 8), image, "program")
-    machine.table[:] = 0
-    for operation in (LOAD_TABLE, *range(LOAD_TABLE)) * 4:
-        drawn, out = vectors.random_vector(random, machine.config, 700, operation), 8 * random.randrange(1 << 12)
-        vectors.place(drawn, *(8 * random.randrange(1 << 12) for _ in range(2)), out)
-        found.send(instruction=int.from_bytes(encode(drawn.instr)[:64], "little"))
-        work = Vector(machine, drawn.instr)
-        values = work.gather()
-        if operation == LOAD_TABLE:
-            work.drain(values)
-            continue
-        for k, beat in enumerate(to_bytes(values, 1).reshape(-1, 8)):
-            found.expect(addr=out + 8 * k, data=int.from_bytes(beat.tobytes(), "little"))
-    found.wait()
-    return found
+bench()(vector)
 
 
 @bench(COLS=4, DW=8, ACC_W=24)

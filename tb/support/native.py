@@ -16,6 +16,7 @@ from tb.support.bench import cycles, start
 from tb.support.runner import parameter
 
 SCRUB = 8  # CTRL
+TABLE_DEPTH = 512  # pairs of points of VECTOR's table
 VALIDS = ("m_rreq_valid", "m_wreq_valid", "m_wdat_valid", "irq", "sts_active")  # known in every cycle
 PAYLOADS = {
     "m_rreq_valid": ("m_rreq_addr", "m_rreq_len"),
@@ -129,7 +130,8 @@ class NativeEngine:
         for offset, value in (values | reg.window(2, 0, 0, 0) | reg.window(3, 0, 0, 0)).items():
             await self.write(offset, value)
         await self.write(reg.CTRL, SCRUB)
-        await cycles(self.dut, 20 + max(parameter(f"{name}_DEPTH") for name in ("ACT", "WGT", "GRAD", "GATE")))
+        depths = [parameter(f"{name}_DEPTH") for name in ("ACT", "WGT", "GRAD", "GATE")]
+        await cycles(self.dut, 20 + max(TABLE_DEPTH, *depths))
 
     async def run(self, program: np.ndarray, seed: int = 0):
         """A program (uint8) to its end."""

@@ -14,11 +14,12 @@ from gradcore.isa import registers as reg
 from gradcore.isa.instruction import GATE_BUFFER, WU, Opcode, instruction
 from tb.support.bench import cycles, reset
 from tb.support.fuzz import serial
-from tb.support.native import SCRUB, NativeEngine
+from tb.support.native import SCRUB, TABLE_DEPTH, NativeEngine
 from tb.support.runner import parameter, run
 
 BEAT, VECTOR, ROW = 64, 32, 8  # bytes
 ONES = 0x2000  # of vectors of ones, behind BASE 1
+PLACES, POINTS = 0x4000, 1024  # where the segments of VECTOR's table begin, how many there are
 
 
 class Memories:
@@ -79,7 +80,12 @@ class Memories:
                 n_valid=1,
             )
         )
+        instructions.append(self._vector(operation=isa.LOAD_TABLE, base_sel=1, n_beats=-(-2 * (POINTS + 1) // BEAT)))
         return isa.assemble(serial([*instructions, instruction(Opcode.END)]))
+
+    def _vector(self, **fields):
+        names = ("n_y", "n_x", "n_ky", "n_kx", "step_y", "step_x", "height", "width")
+        return instruction(Opcode.VECTOR, **dict.fromkeys(names, 1), **fields)
 
     def show(self):
         """The program and the places of its results: (memory, address, bytes)."""
@@ -114,6 +120,8 @@ class Memories:
             instruction(Opcode.UPDATE, resident=1, wgt_inner=wgt, **self._rows(place("weights", wgt * ROW), wgt, 0))
         )
         instructions.append(instruction(Opcode.UPDATE, lr_m=1, **self._rows(place("gradients", grad * ROW), grad, 0)))
+        table = dict(base_sel=1, addr=PLACES, addr_out=place("table", 2 * POINTS), n_beats=2 * POINTS // BEAT)
+        instructions.append(self._vector(operation=isa.TABLE, **table))
         return isa.assemble(serial([*instructions, instruction(Opcode.END)])), places
 
 
@@ -125,6 +133,8 @@ async def nothing_is_left_after_a_scrub(dut):
     )  # odd: as gates all of them are one
     engine.memory.write(engine.IMAGES, words.astype("<i2").tobytes())
     engine.memory.write(engine.IMAGES + ONES, np.ones(1 << 12, "<i2").tobytes())
+    segments = np.arange(-POINTS // 2, POINTS // 2) << 6
+    engine.memory.write(engine.IMAGES + PLACES, segments.astype("<i2").tobytes())
     program, places = memories.show()
 
     async def show():
@@ -152,14 +162,14 @@ async def takes_as_long_as_the_deepest_memory_needs_from_a_reset_of_the_memories
     dut.g_engine.core_rst.value = Force(1)  # a reset of the memories takes back what is on its way to them
     await cycles(dut, random.randint(1, 3))
     dut.g_engine.core_rst.value = Release()
-    for cycle in range(max(Memories().depth.values()) + 8):
+    for cycle in range(max(TABLE_DEPTH, *Memories().depth.values()) + 8):
         assert dut.g_engine.scrubbing.value, f"cycle {cycle}"
         await cycles(dut, 1)
     assert not dut.g_engine.scrubbing.value
 
 
 @pytest.mark.parametrize(
-    "act, wgt, grad, gate", [(64, 16, 32, 128), (128, 16, 16, 64), (64, 128, 32, 64), (64, 16, 128, 64)]
+    "act, wgt, grad, gate", [(64, 16, 32, 128), (1024, 16, 16, 64), (64, 1024, 32, 64), (64, 16, 1024, 64)]
 )
 def test_scrub(act, wgt, grad, gate):
     """Each memory the deepest."""

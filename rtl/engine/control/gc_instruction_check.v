@@ -195,7 +195,8 @@ module gc_instruction_check #(
 
     wire _unused = &{1'b0, common_unused, base_sel_unused, store_unused, load_unused, base_unused, update_unused,
                      compute_unused, addr, stride1, stride2, momentum_addr,
-                     vec_unused, vec_addr, vec_addr_b, vec_addr_out, vec_stride_y, vec_stride_x, vec_advance_y, vec_advance_x, vec_shift, vec_shift_a, vec_shift_b};
+                     vec_unused, vec_addr, vec_addr_b, vec_addr_out, vec_stride_y, vec_stride_x, vec_advance_y,
+                     vec_advance_x, vec_shift, vec_shift_a, vec_shift_b};
 endmodule
 
 `default_nettype wire

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instructions of every operation. The memory holds a pattern in each beat, of few different words in half of them; what
-// is written comes back with where to.
+// Instructions of every operation. The memory holds a pattern in each beat, of few different words in half of them;
+// what is written comes back with where to.
 `default_nettype none
 
 module gc_vector_tb;
