@@ -145,7 +145,7 @@ MODELS = {
     "maps at the end": (lambda: nn.Sequential(nn.Conv2d(2, 3, 6)), "the model returns maps of 1x1; .*Flatten at the"),
     "behind the output": (
         lambda: Two(lambda m, x: (m.fc(x.flatten(1)), m.conv(x))[0]),
-        "nobody reads it",
+        "has no reader",
     ),
     "relu at the end": (
         lambda: nn.Sequential(*behind(nn.Tanh()), nn.ReLU()),
