@@ -48,8 +48,14 @@ def located(node: Any) -> Iterator[None]:
     except NetworkError as error:
         own = isinstance(error, ModelError)
         problem = error.problem if own else f"{error.field}: {error.problem}"
-        module = str(node.target) if node.op == "call_module" else _owner(node)
-        raise ModelError(problem, error.nearest, node.name, module, _operator(node)) from error
+        raise _at(node, problem, error.nearest) from error
+    except (AttributeError, IndexError, TypeError, ValueError) as error:  # arguments that PyTorch would refuse, too
+        raise _at(node, f"has unusual arguments: {error}", "the form in PyTorch's documentation") from error
+
+
+def _at(node: Any, problem: str, nearest: str) -> ModelError:
+    module = str(node.target) if node.op == "call_module" else _owner(node)
+    return ModelError(problem, nearest, node.name, module, _operator(node))
 
 
 def _owner(node: Any) -> str:
@@ -171,8 +177,6 @@ class _Reader:
         unknown = sorted(set(given) - set(defaults))
         refuse(unknown or len(args) - 1 > len(defaults), f"has the arguments {unknown}", ", ".join(defaults))
         given = defaults | given
-        if isinstance(given.get("kernel_size"), (list, tuple)) and len(given["kernel_size"]) == 1:
-            given["kernel_size"] = given["kernel_size"][0]
         given.pop("training", None)
         return self._module(_made(kind, given), x, node.name)
 

@@ -48,7 +48,8 @@ def _maps(x: Value) -> None:
 
 
 def _pair(value: Any) -> tuple[int, int]:
-    return (value, value) if isinstance(value, int) else (int(value[0]), int(value[1]))
+    rows, columns = (value, value) if isinstance(value, int) else value if len(value) == 2 else (*value, *value)
+    return int(rows), int(columns)
 
 
 def _conv(module: Any, x: Value) -> Layer:

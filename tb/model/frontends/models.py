@@ -21,7 +21,7 @@ class Own(nn.Module):
         x = torch.relu(self.second(x) + x)
         x = self.third(x).relu()
         x = functional.max_pool2d(functional.leaky_relu(x, 0.2), 2, stride=1)
-        x = functional.avg_pool2d(x, (2, 1), 1)
+        x = functional.avg_pool2d(x, (2, 1), (1,))
         x = functional.dropout(self.relu(x), 0.0, self.training)
         x = x.contiguous().view(x.size(0), -1)
         x = torch.tanh(self.fc1(x))

@@ -114,6 +114,11 @@ MODELS = {
     "other flatten": (lambda: behind(nn.Flatten(2)), "start_dim 2"),
     "flatten of images": (lambda: Of(lambda m, x: torch.flatten(x)), "node 'flatten': torch.flatten: start_dim 0"),
     "view": (lambda: Of(lambda m, x: x.view(x.size(0), 2, 36)), "Tensor.view: gives the shape .'batch', 2, 36."),
+    "size": (lambda: Of(lambda m, x: x.view(x.size(9), -1)), "node 'size': Tensor.size: has unusual arguments: tuple"),
+    "arguments": (
+        lambda: Of(lambda m, x: functional.max_pool2d(x, (2, 2, 2))),
+        "max_pool2d: has unusual argum",
+    ),
     "permuted": (lambda: Of(lambda m, x: x.permute(0, 2, 3, 1)), "Tensor.permute: is not supported"),
     "part": (lambda: Of(lambda m, x: x[:, :1]), "node 'getitem': _operator.getitem: takes a part of a tensor"),
     "number": (lambda: Of(lambda m, x: x + 1), "_operator.add: adds something else than two tensors"),
