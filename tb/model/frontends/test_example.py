@@ -6,10 +6,13 @@ import shlex
 
 import pytest
 
+from gradcore import from_torch
 from gradcore.cli import main as cli
 from gradcore.ops.kinds import KINDS
 from gradcore.sim.sources import ROOT
 from tb.doc.documents import FENCE, rows
+from tb.model.cli.test_cli import dataset
+from tb.model.cli.test_weights import SMALL
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra [torch]")
 
@@ -30,10 +33,27 @@ def test_the_example_trains(tmp_path, monkeypatch):
     assert all((a != b).any() for a, b in zip(before, shown["model"].parameters()))
 
 
-def test_the_refusal_is_the_one_shown():
+def test_an_import_trains_on_the_engine(tmp_path, monkeypatch, capsys):
+    """On the machine model, every word of every step as in the reference trainer; evaluated before and after."""
     from torch import nn
 
-    from gradcore import from_torch
+    monkeypatch.chdir(tmp_path)
+    dataset(tmp_path)
+    torch.manual_seed(3)
+    model = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(64, 3))
+    sgd = torch.optim.SGD(model.parameters(), 0.05, 0.9, weight_decay=0.001)
+    from_torch(model, (1, 8, 8), nn.CrossEntropyLoss(), sgd, minibatch=16).save("a b")
+    train = ["train", "a b/net.toml", "--weights", "a b/weights.npz", "--data", "data.npz", "--epochs", "1"]
+    assert cli.run([*train, "--backend", "machine", "--engine", SMALL, "--check", "step", "--out", "run"]) == 0
+    assert "weights equal: yes" in capsys.readouterr().out
+    for file in ("a b/weights.npz", "run/weights.npz"):
+        assert cli.run(["evaluate", file, "--data", "data.npz", "--backend", "reference"]) == 0
+    assert cli.run(["evaluate", "a b/weights.npz", "--backend", "reference"]) == cli.USER
+    assert "--data is missing: a b/weights.npz was imported" in capsys.readouterr().err
+
+
+def test_the_refusal_is_the_one_shown():
+    from torch import nn
 
     model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8, 3), nn.Softmax(1))
     sgd = torch.optim.SGD(model.parameters(), 0.1)

@@ -152,6 +152,8 @@ def test_weights_that_do_not_fit_get_a_format():
     assert [note.partition(":")[0] for note in found.notes] == ["layer '0'", "layer '4'"]
     assert "1 of 18 words of weight are outside +-4: 12 instead of 13" in found.notes[0]
     assert found.state[0]["weight"][0, 0, 0, 0] == 5 << 12 and found.state[1]["bias"][1] == -20 << 10
+    found.to_torch()
+    assert model[0].weight[0, 0, 0, 0] == 5 and model[4].bias[1] == -20
 
 
 def test_momenta_come_along(rng):
@@ -204,7 +206,8 @@ SCHEDULES = {
 
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_schedules(name):
-    """Minibatch by minibatch, seven in an epoch, within half a step of the register RATE."""
+    """Minibatch by minibatch, seven in an epoch, up to the first of the fifth, within half a step of the register
+    RATE."""
     model, (make, per_epoch) = small(), SCHEDULES[name]
     sgd = torch.optim.SGD(model.parameters(), lr=0.125)
     scheduler = make(sgd)
@@ -212,7 +215,7 @@ def test_schedules(name):
         model, (1, 4, 4), nn.CrossEntropyLoss(), sgd, scheduler, minibatches_per_epoch=per_epoch
     ).network
     assert network.learning_rate == 0.125
-    for minibatch in range(28):
+    for minibatch in range(29):
         want = sgd.param_groups[0]["lr"] / 0.125
         rate = network.schedule.rate(minibatch, 7) / RATE_ONE
         assert math.isclose(rate, want, abs_tol=0.5001 / RATE_ONE), minibatch
