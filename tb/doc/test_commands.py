@@ -21,6 +21,8 @@ ELSEWHERE = ("vivado", "qsys-script", "cd", "export", "pip")  # vendors' tools a
 PLACES = {
     "NET.toml": "net.toml",
     "NET": "digits",
+    "mine/net.toml": "net.toml",
+    "mine/weights.npz": "run/weights.npz",
     "RUN": "run",
     "WEIGHTS.npz": "run/weights.npz",
     "--data FILE": "images.npz",

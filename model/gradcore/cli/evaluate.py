@@ -39,7 +39,8 @@ def evaluate(
 ) -> None:
     """Print the test accuracy of trained weights."""
     model, screen = inference.load_model(file), screen_beside(json_file)
-    name = data or model.data
+    if not (name := data or model.data):
+        raise UserError(f"--data is missing: {file} was imported and names no data")
     dataset = datasets.load(name)
     found = _outputs(file, model, dataset.x_test, backend, stall, engine, screen)
     right = int((found.argmax(axis=1) == dataset.y_test).sum())

@@ -41,8 +41,9 @@ from gradcore.files import atomic as files
 from gradcore.host import training as runs
 from gradcore.host.backends import Session, open_session
 from gradcore.host.checkpoint import Checkpoint
-from gradcore.host.model_file import Model
+from gradcore.host.model_file import Model, initial_state, weights_sha256
 from gradcore.host.progress import Progress as Done
+from gradcore.host.progress import beginning
 from gradcore.host.run_folder import REPORT, RunFolder
 from gradcore.host.training_report import versions
 from gradcore.isa.config import EngineConfig
@@ -68,6 +69,7 @@ def train(
     stall: StallOption = None,
     out: Annotated[Path, typer.Option(help="run folder")] = Path("build/run"),
     engine: EngineOption = "",
+    weights: Annotated[Path | None, typer.Option(help="weights.npz or checkpoint to begin with")] = None,
     float32: Annotated[bool, typer.Option(help="also train in floating point, to compare accuracies")] = True,
     resume: Annotated[
         bool, typer.Option("--resume", help="continue the run in the folder; with NET, begin one if there is none")
@@ -90,6 +92,7 @@ def train(
         data=data,
         stall=stall,
         engine=engine,
+        weights=str(weights) if weights else None,
     )
     given = {name: value for name, value in options.items() if is_given(context, name)}
     screen, wanted = screen_beside(json_file), networks.load(net) if net else None
@@ -130,7 +133,7 @@ def train(
         configuration |= {"stall": getattr(session.memory, "stall", None), "engine_sha256": session.engine_sha256}
         if begun:
             folder.resume(run, configuration != begun.configuration, problem)
-        found, state, recorded = _train(network, dataset, session, run, folder, begun, minutes, screen)
+        found, state, recorded = _train(network, dataset, session, run, folder, minutes, screen)
         found["run"] = configuration["run"]
         for line in summary.warnings(found):
             screen.print(f"warning: {line}", markup=False)
@@ -153,8 +156,15 @@ def fresh(net: Path, network: Network, options: dict[str, Any]) -> Checkpoint:
         "stall": memory.stall if backend in FRONTS else None,
         "versions": versions(),
     }
+    progress = Done()
+    if options["weights"]:
+        progress = beginning(network, initial_state(options["weights"], network))
+        assert progress.state is not None
+        configuration["initial_sha256"] = weights_sha256(progress.state)
     text = files.read_bytes(net).decode()
-    return Checkpoint(Model(text, options["seed"], configuration["engine"], options["data"], []), configuration, Done())
+    return Checkpoint(
+        Model(text, options["seed"], configuration["engine"], options["data"], []), configuration, progress
+    )
 
 
 def continued(begun: Checkpoint, network: Network | None, given: dict[str, Any], out: Path) -> Checkpoint:
@@ -165,9 +175,10 @@ def continued(begun: Checkpoint, network: Network | None, given: dict[str, Any],
         raise UserError(f"NET: the run in {out} has another network; leave it out, or choose another folder")
     if "engine" in given:
         given = given | {"engine": dict(vars(engine_config(given["engine"], begun.model.network.data_width)))}
-    for name in ("seed", "check", "backend", "float32", "stall", "engine"):
-        if name in given and given[name] != configuration[name]:
-            there = f"the run in {out} has {configuration[name]}, not {given[name]}"
+    for name in ("seed", "check", "backend", "float32", "stall", "engine", "weights"):
+        had = configuration.get(name)
+        if name in given and given[name] != had:
+            there = f"the run in {out} has {had}, not {given[name]}"
             raise UserError(f"--{name}: {there}; leave it out, or choose another folder")
     if given.get("epochs", begun.progress.epoch) < begun.progress.epoch:
         raise UserError(f"--epochs: {given['epochs']} are fewer than the {begun.progress.epoch} already trained")
@@ -222,7 +233,6 @@ def _train(
     session: Session,
     run: Checkpoint,
     folder: RunFolder,
-    begun: Checkpoint | None,
     minutes: float,
     screen: Console,
 ) -> tuple[dict[str, Any], State, tuple[np.ndarray, int, tuple[Any, ...]] | None]:
@@ -238,7 +248,7 @@ def _train(
                 session,
                 options,
                 progress,
-                begun.progress if begun else None,
+                run.progress if run.progress.state is not None else None,
                 lambda done: folder.save(run.at(done)),
             )
     except BaseException as error:

@@ -45,6 +45,27 @@ def read(path: StrPath) -> Model:
     return model_of(path, *archive.unpack(path, (WEIGHTS, CHECKPOINT), VERSION))
 
 
+def initial_state(path: StrPath, network: Network) -> State:
+    """Weights, biases and momenta of a weights.npz or a checkpoint, for another training of `network`. Raises FileError
+    where its layers with weights, their shapes or the formats of their words differ from the file's."""
+    model = read(path)
+    theirs, ours = _words(model.network), _words(network)
+    for name in {**ours, **theirs}:
+        if ours.get(name) != theirs.get(name):
+            has, wanted = (found.get(name, "no such thing") for found in (theirs, ours))
+            raise FileError(path, f"{name}: has {has}, the network {wanted}")
+    return model.state
+
+
+def _words(net: Network) -> dict[str, str]:
+    """Shapes and formats of a network's weights by layer, for messages."""
+    found = {"data_width": f"{net.data_width} bits"}
+    for p in net.parameters:
+        fractions = f"{p.fw}, {p.fb}, {p.fv}, {p.fvb} fraction bits"
+        found[f"layer {p.name}"] = f"{p.weight_shape} weights of {fractions}"
+    return found
+
+
 def header(kind: str, model: Model) -> dict:
     """Header of the archive of a model."""
     net = model.network

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcore.network.description import Network
+from gradcore.numerics.fixed_point import Format, dequantize
 from gradcore.reference.trainer import STATE, State
 
 
@@ -104,6 +105,15 @@ class Progress:
         """The opposite of `plain`. Raises TypeError for anything else."""
         loss = math.nan if plain["float32_loss"] is None else plain["float32_loss"]  # JSON has no NaN
         return cls(**plain | {"comparison": Comparison(**plain["comparison"]), "float32_loss": loss}, **arrays)
+
+
+def beginning(network: Network, state: State) -> Progress:
+    """That of a training that begins with `state`."""
+    real: State = []
+    for p, layer in zip(network.parameters, state, strict=True):
+        formats = (Format(network.data_width, frac) for frac in (p.fw, p.fb, p.fv, p.fvb))
+        real.append({key: dequantize(layer[key], fmt).astype(np.float32) for key, fmt in zip(STATE, formats)})
+    return Progress(state=state, reference=state, float32=real)
 
 
 ARRAYS = ("state", "reference", "float32", "events")

@@ -63,10 +63,10 @@ def train(
     """Train and compare. `progress` is called with a dict after every minibatch (key `images`) and every epoch (all
     keys).
 
-    `begin`: a `Progress` to continue from. `save` is called with a `Progress` before the first minibatch, after every
-    epoch, every `options.minutes`, and with the last complete minibatch when an exception (an engine error,
-    `Interrupted`) ends the training; it may keep it. Returns (report as a dict, final state, what `session.recorded`
-    gave or None).
+    `begin`: a `Progress` to continue from, or what `beginning` makes of weights. `save` is called with a `Progress`
+    before the first minibatch, after every epoch, every `options.minutes`, and with the last complete minibatch when an
+    exception (an engine error, `Interrupted`) ends the training; it may keep it. Returns (report as a dict, final
+    state, what `session.recorded` gave or None).
     """
 
     def nothing(_: object) -> None:
@@ -113,7 +113,7 @@ class _Run:
 
     def train(self) -> tuple[dict[str, Any], State, tuple[np.ndarray, int, tuple[Any, ...]] | None]:
         self._complete(self.session.weights())
-        if self.begin:
+        if self.begin and self.begin.iteration:
             self.saved, self.last_save = self.done, time.monotonic()
         else:
             self._save()
