@@ -19,6 +19,7 @@ from gradcore.network.description import Network
 from gradcore.numerics.random_numbers import iteration_seed
 from gradcore.ops.convolution import Conv, Dense
 from gradcore.reference.trainer import ReferenceTrainer
+from tb.support.native import TABLE_DEPTH
 
 CONFIG = EngineConfig(grid=4, cols=4, mem_bytes=16, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=256)
 NETWORK = Network("tiny", (2, 5, 5), (Conv(5, (3, 3), (1, 1), pool=2), Dense(3)), minibatch=3)
@@ -46,9 +47,8 @@ SMALLEST = {
     "GRAD_DEPTH": 16,
     "GATE_DEPTH": 64,
 }
-SCRUB = (
-    max(depth for name, depth in SMALLEST.items() if name.endswith("_DEPTH")) + 16
-)  # cycles before its first program, at most
+# Cycles before its first program, at most.
+SCRUB = max(TABLE_DEPTH, *(depth for name, depth in SMALLEST.items() if name.endswith("_DEPTH"))) + 16
 
 
 def program_registers():
