@@ -81,6 +81,7 @@ class LeakyRelu(Operator):
         return np.where(gate, arithmetic.align(x, BITS), arithmetic.times(x, self.slope, BITS))
 
 
+@dataclass(frozen=True)
 class TableActivation(Operator):
     """A function f of real numbers. On integers f and its derivative are tables over -8 to 8 (`Table`)."""
 
@@ -145,6 +146,7 @@ class Table:
         return self.values[segment] + (self.rises[segment] * rest + (1 << SEGMENT - 1) >> SEGMENT)
 
 
+@dataclass(frozen=True)
 class LogisticFunction(TableActivation):
     """1 / (1 + exp(-z))."""
 
@@ -157,6 +159,7 @@ class LogisticFunction(TableActivation):
         return self.f(z) * (1 - self.f(z))
 
 
+@dataclass(frozen=True)
 class HyperbolicTangent(TableActivation):
     """tanh(z)."""
 
