@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 from gradcore.isa.config import PRESETS, EngineConfig
 
-# Blocks by depth x width, one write and one read port; how many a chip has.
-RAMB36 = ((32768, 1), (16384, 2), (8192, 4), (4096, 9), (2048, 18), (1024, 36), (512, 72))
+# Blocks by depth x width, one write and one read port; how many a chip has. A RAMB36 is two RAMB18.
+RAMB18 = ((16384, 1), (8192, 2), (4096, 4), (2048, 9), (1024, 18), (512, 36))
 ULTRARAM = ((4096, 72),)
 M20K = ((16384, 1), (8192, 2), (4096, 5), (2048, 10), (1024, 20), (512, 40))
 VU9P = {"RAMB36": 2160, "UltraRAM": 960}
 S10_1SG280 = {"M20K": 11721}
+LOOKED_UP, TABLE_DEPTH, TABLE_WIDTH = 16, 512, 16  # of gc_vector_table: words in a cycle, pairs of points, bits
 
 
 @dataclass(frozen=True)
@@ -31,13 +32,15 @@ class Memories:
 
 def memories(config: EngineConfig) -> list:
     """The engine's buffers: two operand buffers and the gate buffer have a bank for each lane, the weight buffer has
-    memories of one word, the gradient buffer one of `acc_width` bits for each column."""
+    memories of one word, the gradient buffer one of `acc_width` bits for each column. VECTOR's table has two for each
+    word that is looked up in a cycle."""
     parts = min(8 if config.groups > 4 else 4, max(config.wgt_depth // config.cols, 1))
     return [
         Memories("operands", 2 * config.lanes, config.act_depth, config.data_width),
         Memories("gates", config.lanes, config.gate_depth, 1),
         Memories("weights", config.cols * parts, config.wgt_depth // parts, config.data_width),
         Memories("gradients", config.cols, config.grad_depth, config.acc_width),
+        Memories("table", 2 * min(LOOKED_UP, config.mem_bytes // config.word_bytes), TABLE_DEPTH, TABLE_WIDTH),
     ]
 
 
@@ -45,7 +48,7 @@ def placed(found: Memories, config: EngineConfig) -> tuple:
     """(kind of block, blocks) of a memory on a VU9P: gradients are wide enough for UltraRAM; with 64 columns the
     operand buffers go there, too, because the weights need the block RAM."""
     ultra = found.name == "gradients" or (found.name == "operands" and config.cols == 64)
-    return ("UltraRAM", found.blocks(ULTRARAM)) if ultra else ("RAMB36", found.blocks(RAMB36))
+    return ("UltraRAM", found.blocks(ULTRARAM)) if ultra else ("RAMB36", -(-found.blocks(RAMB18) // 2))
 
 
 def table() -> list:
