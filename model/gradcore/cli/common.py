@@ -41,7 +41,7 @@ class UserError(Exception):
 def network_file(net: Path) -> Path:
     """The file of a network: `net` itself, or the net.toml of the example of that name."""
     named = EXAMPLES / str(net) / "net.toml"
-    if net.exists() or net.suffix == ".toml" or len(net.parts) > 1:
+    if net.is_file() or net.suffix == ".toml" or len(net.parts) > 1:
         return net
     if not named.exists():
         names = ", ".join(sorted(path.parent.name for path in EXAMPLES.glob("*/net.toml")))

@@ -243,12 +243,19 @@ def report(
 @app.command()
 def inspect(
     file: Annotated[
-        Path, typer.Argument(metavar="NET.toml|WEIGHTS.npz", help="a network, or the weights or a checkpoint of a run")
+        Path,
+        typer.Argument(
+            metavar="NET|WEIGHTS.npz", help="a net.toml, the name of an example, or weights or checkpoint of a run"
+        ),
     ],
     json_file: JsonOption = "",
 ) -> None:
     """Show the layers and number formats of a network, or the range of trained weights."""
-    rows = tables.weights_table(file) if file.suffix == ".npz" else layer_table.network_table(networks.load(file))
+    rows = (
+        tables.weights_table(file)
+        if file.suffix == ".npz"
+        else layer_table.network_table(networks.load(network_file(file)))
+    )
     write_json(json_file, rows)
     if json_file != "-":
         table = Table(*rows[0])

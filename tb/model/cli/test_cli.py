@@ -323,6 +323,8 @@ def test_inspect_and_doctor(net):
     rows = json.loads(gradcore("inspect", net, "--json", "-").stdout)
     assert [(row["name"], row["words"], row["macs"]) for row in rows] == [("first", 40, 2304), ("last", 195, 192)]
     assert "first" in gradcore("inspect", net).stdout
+    (net.parent / "lenet5").mkdir()  # of a run, say: the name is still that of the example
+    assert "20x12x12" in gradcore("inspect", "lenet5", cwd=net.parent).stdout
     done = gradcore("doctor", "--json", "-")
     rows = {row["name"]: row for row in json.loads(done.stdout)}
     assert rows["numpy"]["found"] and done.returncode == (
