@@ -39,7 +39,7 @@ def test_random_programs(fuzzer, count):
 
 @pytest.mark.parametrize("fuzzer", ["small", "narrow"], indirect=True)
 def test_random_programs_with_every_fault(fuzzer):
-    for number in range(240):
+    for number in range(320):
         kind = faults.KINDS[number % len(faults.KINDS)]
         fuzzer.check(fuzz.make(fuzzer.config, SEED, number), f"{SEED}:{number}:fault", kind)
     ends = {text for text in fuzzer.tally if fuzzer.tally[text]}
