@@ -102,7 +102,7 @@ def test_malformed_instruction(bench, fields):
     bench.repaired(index)
 
 
-@pytest.mark.parametrize("opcode", [6, 15])
+@pytest.mark.parametrize("opcode", [max(Opcode) + 1, 15])
 def test_unknown_opcode(bench, opcode):
     index = bench.somewhere(*TRANSFERS, Opcode.COMPUTE)
     bench.patched(index, np.array([opcode] + [0] * (isa.BYTES - 1), np.uint8))
