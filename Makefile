@@ -7,7 +7,7 @@ VENV   := build/venv
 PY     := $(VENV)/bin/python
 READY  := build/.ready
 
-.PHONY: demo test lint formal synth mutate fuzz bench package clean setup
+.PHONY: demo test test-all lint formal synth mutate fuzz bench package clean setup
 .DEFAULT_GOAL := test
 
 setup: $(READY)
@@ -20,6 +20,9 @@ demo: $(READY)
 	$(PY) -m gradcore train examples/digits/net.toml --data digits --out build/demo --force --json build/demo/report.json --check epoch
 
 test: $(READY)
+	$(PY) -m pytest tb -n 2 --dist worksteal -q -m "not long"
+
+test-all: $(READY)
 	$(PY) -m pytest tb -n 2 --dist worksteal -q
 
 lint: $(READY)

@@ -9,12 +9,14 @@ import pytest
 
 from gradcore.sim.sources import ROOT, sources
 from tb.ci.scripts import script
+from tb.support.cases import long
 
 CONFIGURATIONS = json.loads((ROOT / "ci" / "synth.json").read_text())
+LONG = ("gc_mem_arbiter", "gc_dma_reader", "gc_dma_writer", "gc_memory_guard")
 PORTS = "module planted (input wire clk, input wire [7:0] a, output wire [7:0] y);"
 
 
-@pytest.mark.parametrize("name", [n for n, c in CONFIGURATIONS.items() if not c.get("slow")])
+@pytest.mark.parametrize("name", [long(n) if n in LONG else n for n, c in CONFIGURATIONS.items() if not c.get("slow")])
 def test_cell_counts(name):
     done = subprocess.run([sys.executable, "ci/synth", "--check", name], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -130,6 +132,7 @@ def yosys(folder, name, commands):
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_modules_mapped_by_themselves_give_the_cells_of_the_whole(tmp_path):
     """The commands of ci/synth, with map_luts written out, against synth_xilinx in one go."""
     read = f"read_verilog {' '.join(map(str, sources('weight_buffer')))}\n"

@@ -12,6 +12,7 @@ import pytest
 
 from gradcore.sim.sources import ROOT
 from tb.fusesoc.conftest import Shell
+from tb.support.cases import long
 
 CORE = "example:user:training_system"
 
@@ -64,7 +65,7 @@ def test_trains_outside_the_repository(tmp_path, project):
     "file, line, words",
     [
         ("expected.hex", -1, "is [0-9a-f]{4}, expected"),  # the last momentum
-        ("commands.hex", -2, "command 30 .* failed"),  # the high word of LOSS
+        long("commands.hex", -2, "command 30 .* failed"),  # the high word of LOSS
     ],
 )
 def test_goes_red(file, line, words, tmp_path, project):

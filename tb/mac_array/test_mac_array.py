@@ -145,6 +145,7 @@ def test_mac_array(cols):
     run("mac_array", "gc_mac_array", {"GRID": 4, "COLS": cols, "DW": dw, "ACC_W": acc_w, "SUM_COLUMN": 1})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cols, dw, acc_w", [(16, 16, 48), (32, 8, 20)])
 def test_large_mac_array(cols, dw, acc_w):
     # Fixed widths, because the compiled model is worth keeping.

@@ -4,11 +4,11 @@
 from gradcore.isa.config import EngineConfig
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
+from tb.support.engines import DEEPER, SMALL
 
 SIZE = 1 << 22
-DEEPER = dict(act_depth=1024, wgt_depth=2048, grad_depth=2048, gate_depth=4096)
 ENGINES = {
-    "sim": EngineConfig(grid=4, cols=4, mem_bytes=16, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=512),
+    "sim": SMALL,
     "sim-axi": EngineConfig(grid=4, cols=4, mem_bytes=64, **DEEPER),
     "sim-avalon": EngineConfig(grid=4, cols=4, mem_bytes=32, **DEEPER),
 }

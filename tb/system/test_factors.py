@@ -13,10 +13,11 @@ from gradcore.ops.dropout import Dropout
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
 from tb.model.compiler.networks import train
+from tb.support.cases import first
 from tb.system.test_training_steps import ENGINES
 
 
-@pytest.mark.parametrize("seed", range(1, 5))
+@pytest.mark.parametrize("seed", first(2, range(1, 5)))
 def test_rtl_trains_as_the_reference(seed):
     config, rng = ENGINES["4x4x8"], np.random.default_rng(seed)
 

@@ -11,6 +11,7 @@ from gradcore.isa import instruction as isa
 from gradcore.isa import registers as reg
 from gradcore.isa.instruction import Opcode
 from tb.support import fuzz
+from tb.support.cases import long
 from tb.support.fuzz import Case, Fuzzer, Wrong, faults
 from tb.support.fuzz import fuzzer as runner
 
@@ -24,7 +25,7 @@ def fuzzer(request):
     fuzzer.close()
 
 
-@pytest.mark.parametrize("fuzzer, count", [("small", 400), ("narrow", 200), ("default", 80)], indirect=["fuzzer"])
+@pytest.mark.parametrize("fuzzer, count", [("small", 400), ("narrow", 200), long("default", 80)], indirect=["fuzzer"])
 def test_random_programs(fuzzer, count):
     for number in range(count):
         fuzzer.run(number)

@@ -4,8 +4,6 @@
 `NETWORKS=50` trains 50 networks on each engine.
 """
 
-import os
-
 import numpy as np
 import pytest
 
@@ -13,13 +11,11 @@ from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
 from tb.model.compiler.convolutions import grouped_network
 from tb.model.compiler.networks import train
+from tb.support.cases import seeds
 from tb.system.test_own_training import ENGINES
 
-COUNT = int(os.environ.get("NETWORKS", "3"))
-FIRST = int(os.environ.get("SEED", "1"))
 
-
-@pytest.mark.parametrize("seed", [pytest.param(s, id=f"seed{s}") for s in range(FIRST, FIRST + COUNT)])
+@pytest.mark.parametrize("seed", seeds(3, 2))
 @pytest.mark.parametrize("engine", ENGINES)
 def test_rtl_trains_as_the_reference(engine, seed):
     config, rng = ENGINES[engine], np.random.default_rng(seed)

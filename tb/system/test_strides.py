@@ -4,8 +4,6 @@
 `NETWORKS=50` trains 50 networks on each engine.
 """
 
-import os
-
 import numpy as np
 import pytest
 
@@ -14,10 +12,8 @@ from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
 from tb.model.compiler.convolutions import with_stride
 from tb.model.compiler.networks import fitting_network, large_network, own_training, train
+from tb.support.cases import seeds
 from tb.system.test_own_training import ENGINES
-
-COUNT = int(os.environ.get("NETWORKS", "3"))
-FIRST = int(os.environ.get("SEED", "1"))
 
 
 def draw(rng, engine: str):
@@ -36,7 +32,7 @@ def draw(rng, engine: str):
             continue
 
 
-@pytest.mark.parametrize("seed", [pytest.param(s, id=f"seed{s}") for s in range(FIRST, FIRST + COUNT)])
+@pytest.mark.parametrize("seed", seeds(3, 2))
 @pytest.mark.parametrize("engine", ENGINES)
 def test_rtl_trains_as_the_reference(engine, seed):
     rng = np.random.default_rng(seed)

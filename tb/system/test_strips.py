@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from gradcore.compiler.compile import compile_network
-from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import Opcode
 from gradcore.network.description import Network
 from gradcore.ops.convolution import Conv, Dense
@@ -16,8 +15,8 @@ from gradcore.sim.build import build_engine
 from tb.model.compiler.networks import train
 from tb.model.compiler.test_large_dense import BOTH, ENGINE
 from tb.model.compiler.test_strips import fields
+from tb.support.engines import SMALL
 
-CONFIG = EngineConfig(grid=4, cols=4, mem_bytes=8, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=512)
 STRIPS = Network(
     "strips",
     (2, 12, 9),
@@ -42,10 +41,10 @@ GATES = Network(
 )
 # Engine, network, and fields of which the program must have several values.
 USED = {
-    "strips": (CONFIG, STRIPS, [(Opcode.LOAD, "rot_y"), (Opcode.STORE, "rot_y")]),
-    "tiles": (CONFIG, TILES, [(Opcode.LOAD, "rot_x"), (Opcode.COMPUTE, "map0"), (Opcode.UPDATE, "map0")]),
-    "single": (CONFIG, SINGLE, [(Opcode.LOAD, "stride_qy"), (Opcode.LOAD, "stride_qx")]),
-    "gates": (CONFIG, GATES, [(Opcode.LOAD, "packed"), (Opcode.STORE, "packed")]),
+    "strips": (SMALL, STRIPS, [(Opcode.LOAD, "rot_y"), (Opcode.STORE, "rot_y")]),
+    "tiles": (SMALL, TILES, [(Opcode.LOAD, "rot_x"), (Opcode.COMPUTE, "map0"), (Opcode.UPDATE, "map0")]),
+    "single": (SMALL, SINGLE, [(Opcode.LOAD, "stride_qy"), (Opcode.LOAD, "stride_qx")]),
+    "gates": (SMALL, GATES, [(Opcode.LOAD, "packed"), (Opcode.STORE, "packed")]),
     "both": (ENGINE, BOTH, [(Opcode.COMPUTE, "keep_in"), (Opcode.COMPUTE, "col_channels")]),
 }
 

@@ -4,7 +4,6 @@
 `NETWORKS` sets how many networks each engine trains, `SEED` the first seed; `pytest -k 'seed7 and 8x8x16'` repeats one.
 """
 
-import os
 from dataclasses import replace
 
 import numpy as np
@@ -18,22 +17,22 @@ from gradcore.ops.convolution import Conv, Dense
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
 from tb.model.compiler.networks import fitting_network, splitting_network, train, train_on_machine
+from tb.support.cases import first, long, seeds
+from tb.support.engines import BYTES, DEEPER
 from tb.support.sim import ENGINES as FRONTS
 from tb.support.sim import simulation
 
-SMALL = dict(act_depth=1024, wgt_depth=2048, grad_depth=2048, gate_depth=4096)
 ENGINES = {
     "8x8x16": EngineConfig(),
-    "4x4x4-8bit": EngineConfig(grid=4, cols=4, data_width=8, mem_bytes=8, **SMALL),
-    "4x4x8": EngineConfig(grid=4, cols=8, data_width=16, mem_bytes=16, **SMALL | dict(gate_depth=1 << 20)),
-    "4x4x16-11bit": EngineConfig(grid=4, cols=16, data_width=11, mem_bytes=32, **SMALL),
+    "4x4x4-8bit": BYTES,
+    "4x4x8": EngineConfig(grid=4, cols=8, mem_bytes=16, **DEEPER),
+    "4x4x16-11bit": EngineConfig(grid=4, cols=16, data_width=11, mem_bytes=32, **DEEPER),
 }
-COUNT = int(os.environ.get("NETWORKS", "8"))
-FIRST = int(os.environ.get("SEED", "1"))
+DEEP = EngineConfig(grid=4, cols=8, mem_bytes=16, **DEEPER | dict(gate_depth=1 << 20))
 
 
-@pytest.mark.parametrize("seed", [pytest.param(s, id=f"seed{s}") for s in range(FIRST, FIRST + COUNT)])
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("seed", seeds(8, 2))
+@pytest.mark.parametrize("engine", first(3, ENGINES))
 def test_rtl_trains_as_the_reference(engine, seed):
     config = ENGINES[engine]
     rng = np.random.default_rng(seed)
@@ -44,7 +43,7 @@ def test_rtl_trains_as_the_reference(engine, seed):
         train(backend, network, config, seed)
 
 
-@pytest.mark.parametrize("seed", [pytest.param(s, id=f"seed{s}") for s in range(FIRST, FIRST + (COUNT + 1) // 2)])
+@pytest.mark.parametrize("seed", seeds(4, 2))
 @pytest.mark.parametrize("front", ["sim-axi", "sim-avalon"])
 def test_trains_through_a_front_with_back_pressure(front, seed):
     rng = np.random.default_rng(seed)
@@ -55,10 +54,10 @@ def test_trains_through_a_front_with_back_pressure(front, seed):
         train(backend, network, FRONTS[front], seed)
 
 
-@pytest.mark.parametrize("seed", [pytest.param(s, id=f"seed{s}") for s in range(FIRST, FIRST + (COUNT + 1) // 2)])
-@pytest.mark.parametrize("engine", [*ENGINES][:3] + ["8x8x8"])
+@pytest.mark.parametrize("seed", seeds(4, 2))
+@pytest.mark.parametrize("engine", [*ENGINES][:3] + [long("8x8x8")])
 def test_groups_of_lanes_share_the_channels(engine, seed):
-    config = ENGINES.get(engine, EngineConfig(cols=8, **SMALL))
+    config = ENGINES.get(engine, EngineConfig(cols=8, **DEEPER))
     rng = np.random.default_rng(seed)
     network = splitting_network(rng, config)
     print(f"seed {seed}: {network}")
@@ -90,7 +89,7 @@ def test_dense_over_a_large_map_in_the_finest_fold():
         train(backend, network, config, 1)
 
 
-@pytest.mark.parametrize("bit", [16, 17, 18, 19])
+@pytest.mark.parametrize("bit", first(1, [19, 18, 17, 16]))
 def test_gates_beyond_16_bits(bit, monkeypatch):
     """Gates of the first two layers and targets around address 2^bit, the others at the start of the buffer, where
     addresses that lose this bit would meet them. Every user of the gate buffer is there: LOAD writes and reads it,
@@ -114,7 +113,6 @@ def test_gates_beyond_16_bits(bit, monkeypatch):
         return replace(memory, gate=gate, target_gate=replace(memory.target_gate, first=high + low))
 
     monkeypatch.setattr(compiler, "memory_map", spread)
-    config = ENGINES["4x4x8"]
-    train_on_machine(network, config, bit)
-    with SimBackend(build_engine(config)[0], Memory(size=1 << 26, seed=bit)) as backend:
-        train(backend, network, config, bit)
+    train_on_machine(network, DEEP, bit)
+    with SimBackend(build_engine(DEEP)[0], Memory(size=1 << 26, seed=bit)) as backend:
+        train(backend, network, DEEP, bit)

@@ -8,12 +8,12 @@ import pytest
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
 from tb.model.compiler.networks import train
-from tb.model.compiler.test_vector import ENGINES, random_network
+from tb.model.compiler.test_vector import random_network
+from tb.support.engines import BYTES, SMALL
 
 
-@pytest.mark.parametrize("engine, seeds", [("small", range(101, 109)), ("narrow", range(201, 206))])
-def test_rtl_trains_as_the_reference(engine, seeds):
-    config = ENGINES[engine]
+@pytest.mark.parametrize("config, seeds", [(SMALL, range(101, 109)), (BYTES, range(201, 206))], ids=["small", "bytes"])
+def test_rtl_trains_as_the_reference(config, seeds):
     library = build_engine(config)[0]
     for seed in seeds:
         rng = np.random.default_rng(seed)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The compiler: a network and an engine in, memory map, programs and memory image out."""
 
+from collections import deque
+
 from gradcore.compiler.compiled import CompiledNetwork, CompiledProgram
 from gradcore.compiler.fusion import check_chain
 from gradcore.compiler.limits import CompileError
@@ -9,21 +11,30 @@ from gradcore.isa.config import EngineConfig
 
 __all__ = ["CompileError", "CompiledNetwork", "CompiledProgram", "compile_network"]
 
+# The last few (arguments, result): whoever asks whether a network fits compiles it soon afterwards.
+recent: deque = deque(maxlen=4)
+
 
 def compile_network(
     network, config: EngineConfig = EngineConfig(), images: int | None = None, keep: bool = False
 ) -> CompiledNetwork:
     """Compile `network` for minibatches of `images` (default: the network's). Raises CompileError, naming layer,
     quantity and limit, when it does not fit the engine. `keep`: deltas that nobody loads are stored too, for whoever
-    wants to look at them."""
+    wants to look at them. The last few results are kept: nobody may change them."""
     images = network.minibatch if images is None else images
     if config.data_width != network.data_width:
         raise CompileError(None, "data width of the network", network.data_width, f"{config.data_width} (the engine's)")
     if not 1 <= images <= network.minibatch:
         raise CompileError(None, "minibatch", images, f"1..{network.minibatch} (the network's)")
+    asked = network, config, images, keep
+    for known, compiled in recent:
+        if known == asked:
+            return compiled
     check_chain(network, config.cols)
     check_reductions(network, config)
-    return search(network.with_minibatch(images), config, images, keep)
+    compiled = search(network.with_minibatch(images), config, images, keep)
+    recent.append((asked, compiled))
+    return compiled
 
 
 def check_reductions(network, config: EngineConfig):

@@ -117,11 +117,12 @@ def _updates_between(best: CompiledNetwork) -> CompiledNetwork:
 
 def _early_gradients(best: CompiledNetwork) -> CompiledNetwork:
     """The same with WU before BP in the layers where that is faster: with few images UPDATE takes long, and begins
-    earlier so."""
-    layers, first = best.setting.layers, best.setting.first
-    for index in (index for index in reversed(range(first + 1, len(layers))) if layers[index].trainable):
-        best = _try(best, early=best.setting.choices.early | {index})
-    if len(layers) > first + 1:
+    earlier so. Strips have an order of their own."""
+    layers, first, strips = best.setting.layers, best.setting.first, best.setting.choices.strips
+    for index in reversed(range(first + 1, len(layers))):
+        if layers[index].trainable and index not in strips:
+            best = _try(best, early=best.setting.choices.early | {index})
+    if len(layers) > first + 1 and not strips:
         best = _try(best, last_row=True)
     return best
 

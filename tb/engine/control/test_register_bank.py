@@ -9,6 +9,7 @@ import pytest
 from gradcore.isa import registers as reg
 from tb.engine.control.register_file import OFFSETS, Map
 from tb.support.bench import cycles, reset, start
+from tb.support.cases import first
 from tb.support.register_map import words
 from tb.support.runner import expect_elaboration_error, parameter, run
 
@@ -230,7 +231,7 @@ async def a_write_without_strobes_does_nothing(dut):
         assert await read(dut, offset) == 0x5A5A5A5A & mask, hex(offset)
 
 
-@pytest.mark.parametrize("windows", range(1, 9))
+@pytest.mark.parametrize("windows", first(3, [1, 4, 8, 2, 3, 5, 6, 7]))
 def test_register_bank(windows):
     address = {1: 32, 2: 33, 4: 40, 8: 48}.get(windows, random.randint(32, 48))
     configs = {

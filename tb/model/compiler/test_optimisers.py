@@ -20,8 +20,7 @@ from tb.model.compiler.networks import (
     random_engine,
     train_on_machine,
 )
-
-TINY = dict(grid=4, cols=4, act_depth=64, wgt_depth=16, grad_depth=16, gate_depth=64)
+from tb.support.engines import TINY
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -43,7 +42,7 @@ def test_random_networks(seed):
 @pytest.mark.parametrize("seed", range(8))
 def test_large_networks_in_the_smallest_buffers(seed):
     rng = np.random.default_rng(seed)
-    config = EngineConfig(mem_bytes=64 if seed % 2 else 8, **TINY)
+    config = replace(TINY, mem_bytes=64 if seed % 2 else 8)
     network = own_optimiser(rng, large_network(rng, config.data_width, 100))
     print(config, network)
     train_on_machine(network, config, seed)

@@ -21,8 +21,8 @@ from tb.model.compiler.networks import (
     random_engine,
     train_on_machine,
 )
+from tb.support.engines import TINY
 
-TINY = dict(grid=4, cols=4, act_depth=64, wgt_depth=16, grad_depth=16, gate_depth=64)
 NAMES = {FP: "FP", BP: "BP", WU: "WU"}
 
 
@@ -44,7 +44,7 @@ def test_random_networks(seed):
 @pytest.mark.parametrize("seed", range(8))
 def test_large_networks_in_the_smallest_buffers(seed):
     rng = np.random.default_rng(seed)
-    config = EngineConfig(mem_bytes=64 if seed % 2 else 8, **TINY)
+    config = replace(TINY, mem_bytes=64 if seed % 2 else 8)
     network = own_training(rng, large_network(rng, config.data_width, 100))
     print(config, network)
     train_on_machine(network, config, seed)
@@ -72,13 +72,14 @@ def cycles(compiled) -> tuple:
 CHAIN = (Conv(4, 3, 1, name="a"), Conv(5, 3, 1, pool=2, name="b"), Conv(4, 3, 1, name="c"), Dense(3, name="d"))
 
 
-CASES = [(frozen, {}) for frozen in ("", "a", "ab", "abc", "b", "c", "d", "ac", "bd", "acd", "bcd")]
+CASES = [
+    (frozen, EngineConfig(grid=4, cols=4)) for frozen in ("", "a", "ab", "abc", "b", "c", "d", "ac", "bd", "acd", "bcd")
+]
 CASES += [(frozen, TINY) for frozen in ("a", "b", "ad", "abc")]
 
 
-@pytest.mark.parametrize("frozen, engine", CASES, ids=[f"{frozen}-{len(engine)}" for frozen, engine in CASES])
-def test_a_program_has_what_it_needs(frozen, engine):
-    config = EngineConfig(**dict(grid=4, cols=4) | engine)
+@pytest.mark.parametrize("frozen, config", CASES, ids=[f"{frozen}-{config.wgt_depth}" for frozen, config in CASES])
+def test_a_program_has_what_it_needs(frozen, config):
     layers = tuple(replace(layer, trainable=layer.name not in frozen) for layer in CHAIN)
     network = Network("t", (2, 6, 6), layers, minibatch=3)
     compiled = compile_network(network, config)

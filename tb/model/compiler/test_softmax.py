@@ -14,12 +14,12 @@ from gradcore.network.description import Network
 from gradcore.ops.convolution import Conv, Dense
 from gradcore.ops.loss import SOFTMAX
 from tb.model.compiler.networks import softmax_network, train_on_machine
+from tb.support.engines import TINY
 
 COUNT = int(os.environ.get("NETWORKS", "4"))
 FIRST = int(os.environ.get("SEED", "1"))
 SMALL = EngineConfig(grid=4, cols=4, mem_bytes=64, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=512)
 NARROW = EngineConfig(grid=4, cols=8, data_width=8, mem_bytes=64, act_depth=512)
-TINY = EngineConfig(grid=4, cols=4, mem_bytes=64, act_depth=64, wgt_depth=16, grad_depth=16, gate_depth=64)
 
 
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))

@@ -23,9 +23,9 @@ from tb.model.compiler.networks import (
     same,
     train_on_machine,
 )
+from tb.support.engines import TINY
 from tb.support.sim import ENGINES as SMALL
 
-TINY = dict(grid=4, cols=4, act_depth=64, wgt_depth=16, grad_depth=16, gate_depth=64)
 REST = (Conv(5, 3, 1, pool=2, name="b"), Dense(3, name="c"))
 
 
@@ -55,7 +55,7 @@ def test_random_networks(seed):
 def test_networks_larger_than_the_buffers(seed):
     """Strips, tiles of output maps, reductions in parts, rows of weights in pieces."""
     rng = np.random.default_rng(seed)
-    config = EngineConfig(mem_bytes=64 if seed % 2 else 8, **TINY)
+    config = replace(TINY, mem_bytes=64 if seed % 2 else 8)
     network = with_stride(rng, large_network(rng, config.data_width, 60), largest=24)
     network = own_training(rng, network) if seed % 3 == 2 else network
     print(config, network)

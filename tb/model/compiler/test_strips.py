@@ -2,6 +2,8 @@
 """Networks larger than the buffers on the instruction-level model, in every bit as the reference trainer: strips of
 block rows, tiles of output maps, reductions in parts, gates in DRAM."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,7 @@ from gradcore.isa.instruction import Opcode
 from gradcore.network.description import Network
 from gradcore.ops.convolution import Conv, Dense
 from tb.model.compiler.networks import large_network, random_network, train_on_machine
+from tb.support.engines import TINY
 
 MAPS = Network(
     "maps",
@@ -146,7 +149,7 @@ def test_gates_in_shares():
     """Packed gates of 16 lanes are two bytes: where pieces of them would begin inside a beat, each COLS maps have
     beats of their own."""
     network = Network("narrow", (1, 2, 5), (Conv(5, (1, 1), (0, 0)), Dense(3)), minibatch=1)
-    config = EngineConfig(mem_bytes=64, **TINY)
+    config = TINY
     compiled = compile_network(network, config)
     assert compiled.setting.choices.shares and compiled.memory.spilled[0].layout.scattered
     train_on_machine(network, config, 1)
@@ -177,17 +180,14 @@ def test_gradients_of_a_chain_lie_apart():
     """UPDATE comes behind WU of the layers of a chain, and of the first layer beside it."""
     layers = (Conv(1, (1, 2), (0, 0)), Dense(2))
     network = Network("apart", (6, 1, 12), layers, minibatch=1, data_width=8, optimiser="momentum")
-    train_on_machine(network, EngineConfig(data_width=8, mem_bytes=64, **TINY), 1)
-
-
-TINY = dict(grid=4, cols=4, act_depth=64, wgt_depth=16, grad_depth=16, gate_depth=64)
+    train_on_machine(network, replace(TINY, data_width=8), 1)
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_large_networks_on_a_tiny_engine(seed):
     """Each buffer at its smallest depth: what does not fit costs cycles."""
     rng = np.random.default_rng(seed)
-    config = EngineConfig(data_width=int(rng.choice([8, 11, 16])), mem_bytes=int(rng.choice([8, 16, 64])), **TINY)
+    config = replace(TINY, data_width=int(rng.choice([8, 11, 16])), mem_bytes=int(rng.choice([8, 16, 64])))
     network = large_network(rng, config.data_width, 300)
     print(f"seed {seed}: {config} {network}")
     train_on_machine(network, config, seed)
@@ -197,7 +197,7 @@ def test_a_walk_with_more_image_groups_loads_again():
     """Parts of WU with other strips: what one has brought image group by image group lies closer than two at once."""
     layers = (Conv(20, 3, 1, pool=2), Dense(6, relu=True), Dense(3))
     network = Network("walks", (3, 6, 6), layers, minibatch=3, learning_rate=0.05, rounding="half_even")
-    train_on_machine(network, EngineConfig(mem_bytes=64, **TINY), 6)
+    train_on_machine(network, TINY, 6)
 
 
 def test_nothing_fits_a_buffer_that_others_have_filled():

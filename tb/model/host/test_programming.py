@@ -10,13 +10,13 @@ import pytest
 
 from gradcore.compiler.compile import compile_network
 from gradcore.isa import registers as reg
-from gradcore.isa.config import EngineConfig
 from gradcore.network.description import Network
 from gradcore.ops.convolution import Conv, Dense
 from gradcore.reference.trainer import ReferenceTrainer
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
 from gradcore.sim.sources import ROOT
+from tb.support.engines import SMALL
 
 GUIDE = ROOT / "doc" / "programming.md"
 
@@ -92,7 +92,7 @@ uint64_t counter(uint32_t offset) { return gc_counter(0, offset); }
 
 def test_c(host):
     """On the simulated RTL: LOSS and weights as the reference trainer's, counters as Python reads them, error codes."""
-    config = EngineConfig(grid=4, cols=4, mem_bytes=16, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=512)
+    config = SMALL
     network = Network("tiny", (2, 5, 5), (Conv(5, (3, 3), (1, 1), pool=2), Dense(3)), minibatch=3)
     compiled, trainer, rng = compile_network(network, config), ReferenceTrainer(network, 7), np.random.default_rng(1)
     backend, accesses = SimBackend(build_engine(config)[0], Memory(size=1 << 20, bytes_per_cycle=16)), []

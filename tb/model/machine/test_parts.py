@@ -7,11 +7,11 @@ import pytest
 from gradcore.isa.config import EngineConfig
 from gradcore.machine.backend import MachineBackend
 from tb.support import handmade, program
+from tb.support.engines import NARROW, SMALL
 
-SMALL = dict(act_depth=256, wgt_depth=512, grad_depth=256, gate_depth=512)
 ENGINES = {
-    "4x4x4": EngineConfig(grid=4, cols=4, mem_bytes=16, **SMALL),
-    "4x4x8-11bit": EngineConfig(grid=4, cols=8, data_width=11, mem_bytes=64, **SMALL),
+    "4x4x4": SMALL,
+    "4x4x8-11bit": NARROW,
     "8x8x16": EngineConfig(),
     "8x8x64-8bit": EngineConfig(cols=64, data_width=8, mem_bytes=8),
 }

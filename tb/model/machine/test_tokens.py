@@ -4,11 +4,9 @@
 import numpy as np
 
 from gradcore.isa import registers as reg
-from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import ENGINE, Instruction, Opcode, assemble, instruction
 from gradcore.machine.backend import TOKENS, MachineBackend
-
-SMALL = EngineConfig(grid=4, cols=4, mem_bytes=16, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=512)
+from tb.support.engines import SMALL
 
 
 def test_one_token_too_many_has_its_code():

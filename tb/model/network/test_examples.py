@@ -13,6 +13,7 @@ from gradcore.isa.config import PRESETS
 from gradcore.network import load
 from gradcore.reference.trainer import ReferenceTrainer
 from gradcore.sim.sources import ROOT
+from tb.support.cases import long
 
 EXAMPLES = {path.parent.name: load(path) for path in sorted(ROOT.glob("examples/*/net.toml"))}
 
@@ -89,7 +90,9 @@ def test_trains(name, rng):
         assert np.count_nonzero(state["momentum"]), f"{p.name} learns nothing"
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize(
+    "name", [long(name) if weights(network) > LARGE else name for name, network in EXAMPLES.items()]
+)
 def test_compiles_or_is_refused_by_name(name):
     """For the preset of 64x16, vgg16 with two images, because that takes a quarter of the time. What is refused stands
     in the summary of the tests with the compiler's reason."""

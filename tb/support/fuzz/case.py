@@ -11,12 +11,11 @@ from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import ENGINE, Instruction, Opcode
 from gradcore.isa.rules import problem
 from gradcore.ops.optimiser import RATE_ONE
+from tb.support.engines import NARROW, SMALL
 
 ENGINES = {
-    "small": EngineConfig(grid=4, cols=4, mem_bytes=16, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=512),
-    "narrow": EngineConfig(
-        grid=4, cols=8, data_width=11, mem_bytes=64, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=512
-    ),
+    "small": SMALL,
+    "narrow": NARROW,
     "default": EngineConfig(),
 }
 SIZE, PAGE = 1 << 18, 4096

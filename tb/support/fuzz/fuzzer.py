@@ -20,6 +20,7 @@ from tb.support.fuzz import faults
 from tb.support.fuzz.case import (
     ENGINES,
     LONG,
+    NETWORKS,
     READ,
     SIZE,
     STOPPED,
@@ -46,12 +47,13 @@ def make(config: EngineConfig, seed: int, number: int) -> Case:
 
 def _program(config: EngineConfig, seed: int, number: int) -> Case:
     rng = random.Random(f"{seed}:{number}")
+    networks = min(NETWORKS, 4 + number // 32)  # to compile one takes longer than to run a hundred programs
     if number % 2:
-        return valid(config, seed, rng)
+        return valid(config, seed, rng, networks)
     if rng.random() < 0.3:
         case = garbage(config, rng)
     else:
-        case = replace(valid(config, seed, rng), kind="mutated")
+        case = replace(valid(config, seed, rng, networks), kind="mutated")
         for _ in range(rng.choice([1, 1, 1, 2, 3])):
             if case.words:
                 mutate(case, rng)

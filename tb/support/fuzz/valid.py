@@ -249,7 +249,8 @@ def move(instr, offset: int):
     return instr
 
 
-def valid(config: EngineConfig, seed: int, rng) -> Case:
+def valid(config: EngineConfig, seed: int, rng, networks: int) -> Case:
+    """A program that completes; `networks`: of how many the training programs are."""
     kind = rng.random()
     if kind < 0.3:
         case = transfers_case(config, rng)
@@ -258,7 +259,7 @@ def valid(config: EngineConfig, seed: int, rng) -> Case:
     elif kind < 0.6:
         case = vectors_case(config, rng)
     else:
-        case = network_case(config, 1000 * seed + rng.randrange(NETWORKS))
+        case = network_case(config, 1000 * seed + rng.randrange(networks))
     needs, words = case.windows, case.words
     alone = case.serial or rng.random() < 0.5
     words = list(serial_words(tuple(words)) if alone and not case.serial else words)
