@@ -16,10 +16,12 @@ module gc_address_register #(
 );
     genvar i;
     generate
-        for (i = LOW; i < ADDR_W; i = i + 1) begin : g_bit
+        for (i = LOW / 8; i < (ADDR_W + 7) / 8; i = i + 1) begin : g_byte
+            localparam FIRST = i * 8 < LOW ? LOW : i * 8;
+            localparam LAST  = i * 8 + 7 < ADDR_W ? i * 8 + 7 : ADDR_W - 1;
             always @(posedge clk) begin
-                if (s_write[i/32] && s_strb[(i/8)%4]) m_addr[i] <= s_wdata[i%32];
-                if (rst) m_addr[i] <= 1'b0;
+                if (s_write[i/4] && s_strb[i%4]) m_addr[LAST:FIRST] <= s_wdata[LAST%32:FIRST%32];
+                if (rst) m_addr[LAST:FIRST] <= {LAST - FIRST + 1{1'b0}};
             end
         end
     endgenerate
