@@ -6,6 +6,7 @@ import random
 from types import SimpleNamespace
 
 import cocotb
+import pytest
 from cocotb.clock import Clock
 from cocotb_bus.drivers.avalon import AvalonMaster
 
@@ -76,5 +77,6 @@ async def register_bytes_are_written_alone(dut):
     await front.byte_writes(write)
 
 
+@pytest.mark.long
 def test_engine_avalon():
     run("avalon", "gc_engine_avalon", PARAMETERS | {"ADDR_W": 33}, sim="verilator")

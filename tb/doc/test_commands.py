@@ -87,7 +87,7 @@ def problem(command) -> str:
     first, *rest = command.words
     options = {word.partition("=")[0] for word in rest if word.startswith("--")}
     if first == "make":
-        targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.M)
+        targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.M)
         return "" if set(rest) <= set(targets) else f"no such target of {targets}"
     if first.startswith("ci/"):
         if not (ROOT / first).is_file():
