@@ -7,6 +7,7 @@ import cocotb
 import pytest
 from cocotb.triggers import ReadOnly, Timer
 
+from tb.support.cases import first
 from tb.support.bench import cycles, start
 from tb.support.bits import pack
 from tb.support.runner import parameter, run
@@ -340,6 +341,6 @@ async def a_reset_ends_an_error(dut):
     assert not (dut.m_abort.value or dut.sts_open.value or dut.core_rst.value or dut.m_forget.value)
 
 
-@pytest.mark.parametrize("width", [32, 48])
+@pytest.mark.parametrize("width", first(1, [48, 32]))
 def test_supervisor(width):
     run("engine", "gc_supervisor", {"ADDR_W": width})
