@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from gradcore.sim.sources import ROOT, core_names
-from tb.support.cases import long
 from tb.fusesoc.conftest import Shell, copy_of_library, plant
+from tb.support.cases import long
 
 EXAMPLE = ROOT / "examples" / "mac_array_user"
 EXAMPLES = sorted((ROOT / "examples").glob("*/*.core"))

@@ -13,10 +13,10 @@ from gradcore.isa.fold import lane_images
 from gradcore.isa.instruction import BP, FACTOR_GATE, FACTOR_SIGN, FIELDS, FP, WU, Opcode, instruction
 from gradcore.machine import drain
 from gradcore.numerics.fixed_point import wrap
-from tb.support.cases import first
 from tb.support.access import ACCESS_W, record
 from tb.support.bench import cycles, start
 from tb.support.bits import pack, unpack
+from tb.support.cases import first
 from tb.support.runner import parameter, run
 
 RANDOM, GATE, SETTLE, DRAIN, LATE = 12, 3, 9, 8, 6

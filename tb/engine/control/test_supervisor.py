@@ -7,9 +7,9 @@ import cocotb
 import pytest
 from cocotb.triggers import ReadOnly, Timer
 
-from tb.support.cases import first
 from tb.support.bench import cycles, start
 from tb.support.bits import pack
+from tb.support.cases import first
 from tb.support.runner import parameter, run
 
 LOAD, WLOAD, COMPUTE, STORE, UPDATE, FETCH = range(6)

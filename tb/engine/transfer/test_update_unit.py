@@ -13,10 +13,10 @@ from cocotb.triggers import ReadOnly
 from gradcore.isa.instruction import Opcode, instruction
 from gradcore.machine.transfers import Update
 from gradcore.ops.optimiser import RATE_ONE
-from tb.support.cases import first
 from tb.engine.transfer.machine import after, begin, end, model
 from tb.support.bench import cycles, reset, start
 from tb.support.bits import pack
+from tb.support.cases import first
 from tb.support.runner import parameter, run
 
 
