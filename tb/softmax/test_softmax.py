@@ -13,7 +13,7 @@ from tb.support.bench import PAUSES, Sink, Source, cycles, reset, start
 from tb.support.bits import pack, unpack
 from tb.support.cases import first
 from tb.support.runner import expect_elaboration_error, parameter, run
-from tb.upsample.test_upsample import GateSource
+from tb.upsample.test_upsample import gate_source
 
 IDLE = dict.fromkeys(
     ("start", "s_clear", "cfg_vectors", "cfg_classes", "cfg_kept", "cfg_u_shift", "cfg_loss_shift", "s_gate"), 0
@@ -53,14 +53,14 @@ class Frame:
         return [{"gate": pack(vector, 1)} for vector in self.bits.T.astype(int).tolist()]
 
 
-async def play(dut, source, gate_source, sink, frame):
+async def play(dut, source, gates, sink, frame):
     for name, value in frame.fields.items():
         getattr(dut, name).value = value
     dut.start.value = 1
     await cycles(dut, 1)
     dut.start.value = 0
     sink.words.clear()
-    gate_task = cocotb.start_soon(gate_source.send(frame.gates))
+    gate_task = cocotb.start_soon(gates.send(frame.gates))
     await source.send(frame.words)
     await gate_task
     found = await sink.receive(len(frame.delta))
@@ -72,13 +72,13 @@ async def play(dut, source, gate_source, sink, frame):
 async def frames(dut, pauses, some):
     await start(dut, **IDLE)
     sink = Sink(dut, "m_", ["data"], pauses[1])
-    source, gate_source, total = Source(dut, "s_", pauses[0]), GateSource(dut, pauses[0]), 0
+    source, gates, total = Source(dut, "s_", pauses[0]), gate_source(dut, pauses[0]), 0
     for frame in some:
         if random.random() < 0.2:
             dut.s_clear.value, total = 1, 0
             await cycles(dut, 1)
             dut.s_clear.value = 0
-        await play(dut, source, gate_source, sink, frame)
+        await play(dut, source, gates, sink, frame)
         total += frame.loss
         assert int(dut.sts_loss.value) == total
 
@@ -106,7 +106,7 @@ async def the_stated_cycles(dut):
     await start(dut, **IDLE)
     sink = Sink(dut, "m_", ["data"])
     slices, frame, spent = parameter("LANES") // parameter("SLICE"), Frame(10), 0
-    task = cocotb.start_soon(play(dut, Source(dut, "s_"), GateSource(dut, 0.0), sink, frame))
+    task = cocotb.start_soon(play(dut, Source(dut, "s_"), gate_source(dut), sink, frame))
     while not task.done():
         await cycles(dut, 1)
         spent += 1
@@ -119,12 +119,12 @@ async def reset_in_the_middle_of_a_frame(dut):
     await start(dut, **IDLE)
     sink, frame = Sink(dut, "m_", ["data"]), Frame(3)
     for taken in (1, 4, 6, 8):
-        task = cocotb.start_soon(play(dut, Source(dut, "s_"), GateSource(dut, 0.0), sink, frame))
+        task = cocotb.start_soon(play(dut, Source(dut, "s_"), gate_source(dut), sink, frame))
         await cycles(dut, taken * 40)
         task.cancel()
         dut.s_valid.value = dut.s_gate_valid.value = 0
         await reset(dut)
-        await play(dut, Source(dut, "s_"), GateSource(dut, 0.0), sink, frame)
+        await play(dut, Source(dut, "s_"), gate_source(dut), sink, frame)
         assert int(dut.sts_loss.value) == frame.loss
 
 

@@ -5,20 +5,31 @@ import random
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge
+from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge, Timer
 
 PAUSES = [(0.0, 0.0), (0.5, 0.0), (0.0, 0.5), (0.4, 0.4)]  # (source pauses, sink stalls)
 
 
+MOST_CYCLES = 3_000_000  # of a test
+
+
 async def start(dut, **inputs) -> None:
-    """Start the clock, set inputs (default: every s_*valid and *ready to 0), reset for three cycles."""
+    """Start the clock, set inputs (default: every s_*valid and *ready to 0), reset for three cycles. The test fails
+    after `MOST_CYCLES`."""
     for name in dir(dut):
         if (name.startswith("s_") and name.endswith("valid")) or (name.startswith("m_") and name.endswith("ready")):
             getattr(dut, name).value = 0
     for name, value in inputs.items():
         getattr(dut, name).value = value
     cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
+    cocotb.start_soon(end())
     await reset(dut)
+
+
+async def end() -> None:
+    """Fail a test that waits for what never comes."""
+    await Timer(10 * MOST_CYCLES, "ns")
+    raise AssertionError(f"the test does not end within {MOST_CYCLES} cycles")
 
 
 async def reset(dut, cycles: int = 3) -> None:
@@ -41,10 +52,12 @@ async def cycles(dut, count: int) -> None:
 
 
 class Source:
-    """Drives a stream `prefix`valid/ready/...; words are dicts of payload signals. Inputs change at falling edges."""
+    """Drives a stream `prefix`valid/ready/...; words are dicts of payload signals, whose names begin with `payload`, if
+    not with the prefix. Inputs change at falling edges."""
 
-    def __init__(self, dut, prefix: str, pause: float = 0.0):
+    def __init__(self, dut, prefix: str, pause: float = 0.0, payload: str | None = None):
         self.dut, self.prefix, self.pause = dut, prefix, pause
+        self.payload = prefix if payload is None else payload
 
     async def send(self, words, limit: int = 20_000) -> None:
         """Send the words; fails when one of them waits longer than `limit` cycles."""
@@ -56,7 +69,7 @@ class Source:
                 await cycles(dut, 1)
             valid.value = 1
             for name, value in word.items():
-                getattr(dut, self.prefix + name).value = value
+                getattr(dut, self.payload + name).value = value
             for _ in range(limit):
                 await ReadOnly()
                 taken = ready is None or bool(ready.value)

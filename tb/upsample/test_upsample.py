@@ -34,31 +34,17 @@ def frame(upsample: int, scale: int, pool_bit: int, count: int) -> tuple[list, l
     return words, gates, expected
 
 
-class GateSource:
+def gate_source(dut, pause: float = 0.0) -> Source:
     """The gate stream, whose payload has the name of the stream."""
-
-    def __init__(self, dut, pause):
-        self.dut, self.pause = dut, pause
-
-    async def send(self, words):
-        for word in words:
-            while random.random() < self.pause:
-                self.dut.s_gate_valid.value = 0
-                await cycles(self.dut, 1)
-            self.dut.s_gate_valid.value = 1
-            self.dut.s_gate.value = word["gate"]
-            while not self.dut.s_gate_ready.value:
-                await cycles(self.dut, 1)
-            await cycles(self.dut, 1)
-        self.dut.s_gate_valid.value = 0
+    return Source(dut, "s_gate_", pause, payload="s_")
 
 
-async def run_frame(dut, source, gate_source, mode, count):
+async def run_frame(dut, source, gate_stream, mode, count):
     """Returns as soon as the last word is taken: the next frame's configuration follows at once."""
     upsample, scale, pool_bit = mode
     words, gates, expected = frame(upsample, scale, pool_bit, count)
     dut.cfg_upsample.value, dut.cfg_scale.value, dut.cfg_pool_bit.value = upsample, scale, pool_bit
-    gate_task = cocotb.start_soon(gate_source.send(gates))
+    gate_task = cocotb.start_soon(gate_stream.send(gates))
     await source.send(words)
     await gate_task
     return expected
@@ -79,10 +65,10 @@ def compare(got, expected):
 async def frames_of_every_mode_back_to_back(dut, pauses):
     await start(dut, cfg_upsample=0, cfg_scale=0, cfg_pool_bit=0)
     sink = Sink(dut, "m_", ["data"], pauses[1])
-    source, gate_source = Source(dut, "s_", pauses[0]), GateSource(dut, pauses[0])
+    source, gate_stream = Source(dut, "s_", pauses[0]), gate_source(dut, pauses[0])
     expected = []
     for mode in random.sample(modes() * 2, k=2 * len(modes())):
-        expected += await run_frame(dut, source, gate_source, mode, random.choice([1, 1, 2, 3]))
+        expected += await run_frame(dut, source, gate_stream, mode, random.choice([1, 1, 2, 3]))
     compare(await sink.receive(len(expected)), expected)
 
 
@@ -94,7 +80,7 @@ async def one_output_word_per_cycle(dut):
         words, gates, expected = frame(*mode, 6)
         dut.cfg_upsample.value, dut.cfg_scale.value, dut.cfg_pool_bit.value = mode
         sink.words.clear()
-        gate_task = cocotb.start_soon(GateSource(dut, 0.0).send(gates))
+        gate_task = cocotb.start_soon(gate_source(dut).send(gates))
         await cycles(dut, 1)  # the gate is registered first
         cocotb.start_soon(Source(dut, "s_").send(words))
         await cycles(dut, len(expected) + 1)
