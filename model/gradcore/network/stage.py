@@ -15,8 +15,8 @@ KINDS = TableActivation, MaxPooling, AveragePooling
 @dataclass(frozen=True)
 class Stage:
     """One of them. name: of its node and its tensor; layer, source_layer: numbers that the random numbers of its output
-    and of its input's local gradient have; source_frac: fraction of its input; shift_fp, shift_bp: from exact sums to words, of its output and
-    of its input's local gradient (None where that is not needed; below zero: to the left)."""
+    and of its input's local gradient have; source_frac: fraction of its input; shift_fp, shift_bp: from exact sums to
+    words, of its output and of its input's local gradient (None where that is not needed; below zero: to the left)."""
 
     name: str
     layer: int
