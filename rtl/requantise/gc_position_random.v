@@ -2,11 +2,14 @@
 // Random numbers of one vector for stochastic rounding, drawn from the elements' places: lane (row r, column c)
 // gets the number of (seed, tag, k, i of row r, j of column c). One vector per cycle, 11 cycles latency, free
 // running without back-pressure; all inputs belong to the word they come with. Rows, columns and k are hashed
-// once each, a lane costs two 16-bit adders. Bit-exact with gradcore.numerics.random_numbers.position_random.
+// once each, a lane costs two 16-bit adders. ROWS and COLS give a part of a vector: lane l is row l / COLS, column
+// l % COLS of it. Bit-exact with gradcore.numerics.random_numbers.position_random.
 `default_nettype none
 
 module gc_position_random #(
-    parameter GRID = 8  // 4 or 8
+    parameter GRID = 8,     // 4 or 8
+    parameter ROWS = GRID,  // at most GRID
+    parameter COLS = GRID
 ) (
     input  wire                    clk,
     input  wire                    rst,
@@ -14,10 +17,10 @@ module gc_position_random #(
     input  wire [31:0]             s_seed,
     input  wire [15:0]             s_tag,
     input  wire [31:0]             s_k,
-    input  wire [GRID*32-1:0]      s_i,     // one per row
-    input  wire [GRID*32-1:0]      s_j,     // one per column
+    input  wire [ROWS*32-1:0]      s_i,     // one per row
+    input  wire [COLS*32-1:0]      s_j,     // one per column
     output wire                    m_valid,
-    output wire [GRID*GRID*16-1:0] m_rnd
+    output wire [ROWS*COLS*16-1:0] m_rnd
 );
     localparam [31:0] I_SALT = 32'h9E3779B9;
     localparam [31:0] J_SALT = 32'h7F4A7C15;
@@ -25,6 +28,9 @@ module gc_position_random #(
     generate
         if (GRID != 4 && GRID != 8) begin : g_illegal_grid
             gradcore_illegal_parameter_GRID_not_4_or_8 u_stop ();
+        end
+        if (ROWS < 1 || ROWS > GRID || COLS < 1 || COLS > GRID) begin : g_illegal_part
+            gradcore_illegal_parameter_ROWS_and_COLS_not_1_to_GRID u_stop ();
         end
     endgenerate
 
@@ -48,12 +54,12 @@ module gc_position_random #(
     always @(posedge clk) if (step[3]) k_sum_q <= seed_mix + k3_q;
 
     // I and J: stage 1 adds the salt, 2-4 mix, 5-7 wait for K, 8 combines.
-    wire [15:0] row_q [0:GRID-1];
-    wire [15:0] col_q [0:GRID-1];
+    wire [15:0] row_q [0:ROWS-1];
+    wire [15:0] col_q [0:COLS-1];
 
     genvar g;
     generate
-        for (g = 0; g < GRID; g = g + 1) begin : g_axis
+        for (g = 0; g < ROWS; g = g + 1) begin : g_axis_row
             gc_position_axis #(.SALT(I_SALT)) u_row (
                 .clk    (clk),
                 .s_step (step[7:0]),
@@ -61,6 +67,8 @@ module gc_position_random #(
                 .s_key  (k_mix[15:0]),
                 .m_y    (row_q[g])
             );
+        end
+        for (g = 0; g < COLS; g = g + 1) begin : g_axis_col
             gc_position_axis #(.SALT(J_SALT)) u_col (
                 .clk    (clk),
                 .s_step (step[7:0]),
@@ -73,8 +81,8 @@ module gc_position_random #(
 
     genvar r, c;
     generate
-        for (r = 0; r < GRID; r = r + 1) begin : g_row
-            for (c = 0; c < GRID; c = c + 1) begin : g_col
+        for (r = 0; r < ROWS; r = r + 1) begin : g_row
+            for (c = 0; c < COLS; c = c + 1) begin : g_col
                 reg [15:0] t_q;
                 reg [15:0] u_q;
                 reg [15:0] rnd_q;
@@ -83,7 +91,7 @@ module gc_position_random #(
                 always @(posedge clk) if (step[9]) u_q <= t_q + {t_q[10:0], 5'b0};
                 always @(posedge clk) if (step[10]) rnd_q <= u_q ^ {8'b0, u_q[15:8]};
 
-                assign m_rnd[(r*GRID+c)*16 +: 16] = rnd_q;
+                assign m_rnd[(r*COLS+c)*16 +: 16] = rnd_q;
             end
         end
     endgenerate

@@ -8,6 +8,7 @@
 `default_nettype none
 
 module gc_vector #(
+    parameter GRID   = 8,     // 4 or 8
     parameter DW     = 16,    // bits of a data word, 8..16
     parameter MEM_W  = 512,   // bits of a memory beat, 64..512
     parameter ADDR_W = 48
@@ -47,6 +48,10 @@ module gc_vector #(
     input  wire [5:0]         cfg_shift,
     input  wire [4:0]         cfg_shift_a,    // signed
     input  wire [4:0]         cfg_shift_b,
+    input  wire [15:0]        cfg_rnd_tag,
+    input  wire [15:0]        cfg_n_base,
+    input  wire [1:0]         cfg_fold,
+    input  wire [31:0]        cfg_seed,
     // the table is cleared
     input  wire               s_scrub,
     input  wire [8:0]         s_scrub_addr,
@@ -79,6 +84,9 @@ module gc_vector #(
     localparam [2:0] INDEX = 3'd1, SUM = 3'd2, CHOOSE = 3'd3, SLOPE = 3'd5, ADD = 3'd6, LOAD_TABLE = 3'd7;
 
     generate
+        if (GRID != 4 && GRID != 8) begin : g_illegal_grid
+            gradcore_illegal_parameter_GRID_not_4_or_8 u_stop ();
+        end
         if (DW < 8 || DW > 16) begin : g_illegal_dw
             gradcore_illegal_parameter_DW_must_be_8_to_16 u_stop ();
         end
@@ -183,12 +191,14 @@ module gc_vector #(
     );
     wire             word_valid, word_ready;
     wire [MEM_W-1:0] word;
-    gc_vector_finish #(.WORDS(WORDS), .DW(DW), .EW(EW), .AW(AW), .DEPTH(CREDIT)) u_finish (
+    gc_vector_finish #(.GRID(GRID), .WORDS(WORDS), .DW(DW), .EW(EW), .AW(AW), .DEPTH(CREDIT)) u_finish (
         .clk(clk), .rst(rst), .cfg_operation(cfg_operation), .cfg_relu(cfg_relu), .cfg_rounding(cfg_rounding),
         .cfg_multiplier(cfg_multiplier), .cfg_shift(cfg_shift), .cfg_shift_a(cfg_shift_a), .cfg_shift_b(cfg_shift_b),
+        .cfg_seed(cfg_seed), .cfg_rnd_tag(cfg_rnd_tag), .cfg_n_base(cfg_n_base), .cfg_fold(cfg_fold),
+        .cfg_n_beats(cfg_n_beats), .cfg_n_x(cfg_n_x), .s_start(begins),
         .s_valid(gathered), .s_entries(entries), .m_give(give),
         .m_valid(word_valid), .m_ready(word_ready), .m_data(word),
-        .s_scrub(s_scrub), .s_scrub_addr(s_scrub_addr), .s_load(begins),
+        .s_scrub(s_scrub), .s_scrub_addr(s_scrub_addr),
         .s_point_valid(beat_valid && plain_q), .s_point_ready(point_ready), .s_points(beat), .sts_idle(idle)
     );
 

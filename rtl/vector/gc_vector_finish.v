@@ -4,6 +4,7 @@
 `default_nettype none
 
 module gc_vector_finish #(
+    parameter GRID  = 8,
     parameter WORDS = 32,
     parameter DW    = 16,
     parameter EW    = 16,
@@ -20,6 +21,13 @@ module gc_vector_finish #(
     input  wire [5:0]          cfg_shift,
     input  wire [4:0]          cfg_shift_a,    // signed
     input  wire [4:0]          cfg_shift_b,    // signed
+    input  wire [31:0]         cfg_seed,
+    input  wire [15:0]         cfg_rnd_tag,
+    input  wire [15:0]         cfg_n_base,
+    input  wire [1:0]          cfg_fold,
+    input  wire [15:0]         cfg_n_beats,
+    input  wire [15:0]         cfg_n_x,
+    input  wire                s_start,        // of an instruction
     input  wire                s_valid,
     input  wire [WORDS*AW-1:0] s_entries,
     output wire                m_give,
@@ -29,7 +37,6 @@ module gc_vector_finish #(
     // the table
     input  wire                s_scrub,
     input  wire [8:0]          s_scrub_addr,
-    input  wire                s_load,         // begins
     input  wire                s_point_valid,
     output wire                s_point_ready,
     input  wire [MEM_W-1:0]    s_points,
@@ -94,8 +101,14 @@ module gc_vector_finish #(
     );
     gc_vector_table #(.LANES(LANES), .MEM_W(MEM_W)) u_table (
         .clk(clk), .rst(rst), .s_scrub(s_scrub), .s_scrub_addr(s_scrub_addr),
-        .s_start(s_load), .s_valid(s_point_valid), .s_ready(s_point_ready), .s_data(s_points), .sts_idle(sts_idle),
+        .s_start(s_start), .s_valid(s_point_valid), .s_ready(s_point_ready), .s_data(s_points), .sts_idle(sts_idle),
         .s_place(place), .m_point(point), .m_next(next)
+    );
+    wire [LANES*16-1:0] rnd;
+    gc_vector_random #(.GRID(GRID), .WORDS(LANES), .PARTS(PARTS)) u_random (
+        .clk(clk), .rst(rst), .start(s_start), .cfg_seed(cfg_seed), .cfg_tag(cfg_rnd_tag), .cfg_image(cfg_n_base),
+        .cfg_fold(cfg_fold), .cfg_n_beats(cfg_n_beats), .cfg_n_x(cfg_n_x),
+        .s_step(part_valid && free && &mode_q), .m_rnd(rnd)
     );
     genvar i;
     generate
@@ -105,7 +118,7 @@ module gc_vector_finish #(
                 .cfg_add(add_q), .cfg_scale(scale_q), .cfg_scale_b(scale_b_q), .cfg_place(place_q),
                 .cfg_shift(shift_q), .cfg_mode(mode_q), .s_entry(part[i*AW +: AW]),
                 .m_place(place[i*16 +: 16]), .s_point(point[i*16 +: 16]), .s_next(next[i*16 +: 16]),
-                .m_word(made[i*DW +: DW])
+                .s_rnd(rnd[i*16 +: 16]), .m_word(made[i*DW +: DW])
             );
         end
     endgenerate

@@ -2,7 +2,8 @@
 // Makes a word of the result from a gathered entry (gc_vector_lane): saturate(round_shift(x * y + b * z)), where x is
 // the entry's sum (cfg_sum), its low word (cfg_index) or its high one, y is cfg_scale or the table's value at the low
 // word (cfg_table), and b * z the second term of an addition (cfg_add). One per cycle, 20 cycles latency, free running.
-// The table's place leaves after 3 cycles; its points are taken 4 later. Bit-exact with gradcore.machine.vector.
+// The table's place leaves after 3 cycles; its points are taken 4 later, the random number of the entry 17 cycles
+// behind it. Bit-exact with gradcore.machine.vector.
 `default_nettype none
 
 module gc_vector_finish_lane #(
@@ -24,6 +25,7 @@ module gc_vector_finish_lane #(
     output reg  [15:0]   m_place,        // signed
     input  wire [15:0]   s_point,        // signed: of the segment's begin and its end
     input  wire [15:0]   s_next,
+    input  wire [15:0]   s_rnd,
     output wire [DW-1:0] m_word          // signed
 );
     localparam XW = DW + 14;
@@ -106,7 +108,7 @@ module gc_vector_finish_lane #(
     // ---- Cycles 18 to 20
     wire over_unused;
     gc_round_shift #(.IN_W(48), .OUT_W(DW), .SHIFT_W(6)) u_round (
-        .clk(clk), .s_x(sum_q), .s_shift(cfg_shift), .s_mode(cfg_mode), .s_rnd(16'd0),
+        .clk(clk), .s_x(sum_q), .s_shift(cfg_shift), .s_mode(cfg_mode), .s_rnd(s_rnd),
         .m_y(m_word), .m_over(over_unused)
     );
 

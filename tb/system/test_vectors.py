@@ -58,6 +58,7 @@ def test_vectors_equal_the_machine_model(name):
             image[:SIZE] = program.image
             words = assemble(program.ordered())
             image[SIZE : SIZE + len(words)] = words
-            Machine(config, image).run(SIZE)
+            program.seed = rng.getrandbits(32)
+            Machine(config, image).run(SIZE, seed=program.seed)
             program.expected = [(0, image[: program.at])]
             program.run(backend)

@@ -51,9 +51,6 @@ def check_stages(network, p):
             if area > most:
                 raise NotOnEngine(layer, f"a window of {area} pixels", f"{most}, which words can number")
             continue
-        kinds = ["act", "delta"] if stage.shift_bp is not None else ["act"]
-        for kind in (kind for kind in kinds if network.mode(kind) == "stochastic"):
-            raise NotOnEngine(layer, f"a {operator.what} with stochastic rounding of {kind}", "half_even")
         if stage.shift_bp is not None and stage.shift_bp < 0:
             what = (
                 f"a {operator.what} whose input has a delta of {-stage.shift_bp} more fraction bits than its products"

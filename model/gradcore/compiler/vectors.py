@@ -11,6 +11,7 @@ from gradcore.compiler.stages import StepPlace, TableTensor
 from gradcore.isa.fold import ceil_div
 from gradcore.isa.instruction import CHOOSE, FIELDS, INDEX, LOAD_TABLE, MAXIMUM, SLOPE, SUM, TABLE, Opcode
 from gradcore.numerics.fixed_point import MODES
+from gradcore.numerics.random_numbers import random_tag
 from gradcore.ops.activation import TABLE_FRAC
 from gradcore.ops.average_pooling import BITS
 from gradcore.ops.max_pooling import MaxPooling
@@ -27,7 +28,6 @@ def forward_stages(body: Body, index: int):
     """Emits the stages behind layer `index` in the forward pass; in training with the indices that the backward pass
     chooses by."""
     setting, at = body.setting, 0
-    mode = MODES[setting.network.mode("act")]
     for group in range(setting.memory.out[index].layout.groups * bool(setting.memory.stages[index])):
         ops: list[Op] = []
         for place in setting.memory.stages[index]:
@@ -35,12 +35,12 @@ def forward_stages(body: Body, index: int):
             stage, windows = place.step.stage, _windows(place)
             if place.tables:
                 ops += _need_table(body, move.layer, place.tables[0])
-                more = dict(shift=stage.shift_fp, shift_a=_argument(place), rounding=mode)
+                more = dict(shift=stage.shift_fp, shift_a=_argument(place)) | _rounding(setting, stage.layer, "act")
                 ops.append(move.whole(TABLE, [place.source], place.result, **more))
             elif stage and isinstance(stage.operator, MaxPooling):
                 ops.append(move.windows(MAXIMUM, windows, [place.source], place.result))
             elif stage:
-                more = dict(shift=stage.shift_fp, multiplier=_share(windows), rounding=mode)
+                more = dict(shift=stage.shift_fp, multiplier=_share(windows)) | _rounding(setting, stage.layer, "act")
                 ops.append(move.windows(SUM, windows, [place.source], place.result, **more))
             if body.train and place.indices:
                 more = dict(relu=place.step.relu)
@@ -51,7 +51,6 @@ def forward_stages(body: Body, index: int):
 def backward_stages(body: Body, index: int):
     """Emits the stages behind layer `index` in the backward pass, from the last to the first."""
     setting, at = body.setting, 0
-    mode = MODES[setting.network.mode("delta")]
     for group in range(setting.memory.out[index].layout.groups * bool(setting.memory.stages[index])):
         ops: list[Op] = []
         for place in reversed(setting.memory.stages[index]):
@@ -62,7 +61,7 @@ def backward_stages(body: Body, index: int):
                 ops.append(move.back(CHOOSE, windows, [place.error, place.indices], place.delta))
                 continue
             assert stage
-            more = dict(shift=stage.shift_bp, rounding=mode)
+            more = dict(shift=stage.shift_bp) | _rounding(setting, stage.source_layer, "delta")
             if place.tables:
                 ops += _need_table(body, move.layer, place.tables[1])
                 more |= dict(shift_a=_argument(place))
@@ -93,6 +92,12 @@ def _range(tensor: MapTensor, group: int) -> tuple:
 def _windows(place: StepPlace) -> Windows:
     """Those of a pooling; of the gate of a ReLU single pixels."""
     return getattr(place.step.stage.operator, "windows", ONE) if place.step.stage else ONE
+
+
+def _rounding(setting: Setting, layer: int, kind: str) -> dict:
+    """Fields of the rounding of a tensor of `layer`; only stochastic rounding has a tag."""
+    mode = setting.network.mode(kind)
+    return dict(rounding=MODES[mode]) | (dict(rnd_tag=random_tag(layer, kind)) if mode == "stochastic" else {})
 
 
 def _share(windows: Windows) -> int:
@@ -139,10 +144,11 @@ class _Move:
     group: int
 
     def whole(self, operation: int, sources: list, result: MapTensor, **more) -> Op:
-        """Word by word: the tensors lie alike. A group is one pixel, if that is not too long."""
+        """Word by word: the tensors lie alike. A group is one pixel, if that is not too long; with random numbers each
+        block is."""
         layout, beat = result.layout, self.setting.config.mem_bytes
         rows, columns, size = 1, 1, layout.group_bytes
-        if size // beat > MOST_BEATS:
+        if size // beat > MOST_BEATS or "rnd_tag" in more:
             rows, columns, size = layout.rows, layout.columns, layout.pitch * layout.vector_bytes
         place = dict(stride_x=size, stride_y=columns * size, advance_x=size, advance_y=columns * size)
         place |= dict.fromkeys(("n_ky", "n_kx", "step_y", "step_x"), 1)
@@ -189,6 +195,8 @@ class _Move:
         """An operation with the fields `place`; the taps of all pixels that lie in the map are `taps`."""
         config = self.setting.config
         layout = result.layout
+        if "rnd_tag" in place:
+            place = place | dict(n_base=self.group * layout.group_images, fold=layout.fold)
         place = dict(n_beats=layout.pitch * layout.vector_bytes // config.mem_bytes) | place
         behind = sum(place.get(f"first_{axis}", 0) * place[f"stride_{axis}"] for axis in "yx")
         (_, target, _), starts = _range(result, self.group), [_range(tensor, self.group)[1] for tensor in sources]

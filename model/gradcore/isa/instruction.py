@@ -208,6 +208,8 @@ FIELDS: dict[Opcode, dict[str, Field]] = {
         "shift": Field(31, 0, 6),
         "shift_a": Field(31, 6, 5, True),
         "shift_b": Field(31, 11, 5, True),
+        **_halves(36, "rnd_tag", "n_base"),
+        "fold": Field(38, 0, 2),
     },
 }
 # STORE has no up-sampling: the positions stay free.

@@ -38,7 +38,7 @@ _BEATS = {  # fields that must be multiples of the beat
 _LIMITS: dict[Opcode, dict[str, int | None]] = {
     Opcode.LOAD: {"fold": None, "buffer": 2},
     Opcode.STORE: {"fold": None},
-    Opcode.VECTOR: {**dict.fromkeys(_WINDOW, 128), "height": 32767, "width": 32767, "rounding": 2, "shift": 47},
+    Opcode.VECTOR: {**dict.fromkeys(_WINDOW, 128), "height": 32767, "width": 32767, "shift": 47, "fold": None},
     Opcode.COMPUTE: {"mode": WU, "loss": 2, **dict.fromkeys(("fold", "row_fold", "col_fold", "dst_fold", "gate_fold"))},
 }
 

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradcore.isa.fold import from_bytes, to_bytes
+from gradcore.isa.fold import from_bytes, lane_images, to_bytes
 from gradcore.isa.instruction import ADD, CHOOSE, INDEX, LOAD_TABLE, MAXIMUM, SLOPE, SUM, Instruction
+from gradcore.machine.drain import STOCHASTIC
 from gradcore.numerics.fixed_point import requantize, saturate
+from gradcore.numerics.random_numbers import even_bits, odd_bits, position_random
 from gradcore.ops.activation import SEGMENT
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
 SEGMENTS = 1024
 POINT_BYTES = 2
+ROWS = 1 << 12  # that random numbers tell apart
 
 
 class Vector:
@@ -89,7 +92,7 @@ class Vector:
             found = numbers[a.argmax(axis=0)]
             return self._narrow(np.where(a.max(axis=0) > 0, found, -1) if instr["relu"] else found)
         if operation == SUM:
-            return self._rounded(a.sum(axis=0) * instr["multiplier"])
+            return self._rounded(a.sum(axis=0) * instr["multiplier"], y, x)
         b = np.array([self._words(instr["base_sel_b"], instr["addr_b"] + at) for _, at in taps], np.int64)
         b = b.reshape(len(taps), words)
         if operation == CHOOSE:
@@ -98,8 +101,8 @@ class Vector:
         if not taps:  # the only pixel lies outside the map
             return np.zeros(words, np.int64)
         if operation == ADD:
-            return self._rounded((a[0] << instr["shift_a"]) + (b[0] << instr["shift_b"]))
-        return self._rounded(a[0] * self._table(b[0]) if operation == SLOPE else self._table(a[0]))
+            return self._rounded((a[0] << instr["shift_a"]) + (b[0] << instr["shift_b"]), y, x)
+        return self._rounded(a[0] * self._table(b[0]) if operation == SLOPE else self._table(a[0]), y, x)
 
     def _table(self, words: np.ndarray) -> np.ndarray:
         """The table's values, 15 fraction bits."""
@@ -110,8 +113,21 @@ class Vector:
         rise = points[segment + 1] - points[segment]
         return points[segment] + (rise * rest + (1 << SEGMENT - 1) >> SEGMENT)
 
-    def _rounded(self, sums: np.ndarray) -> np.ndarray:
-        return requantize(sums, self.instr["shift"], self.machine.config.data_width, self.instr["rounding"])
+    def _rounded(self, sums: np.ndarray, y: int, x: int) -> np.ndarray:
+        mode = self.instr["rounding"]
+        rnd = self._random(y, x) if mode == STOCHASTIC else None
+        return requantize(sums, self.instr["shift"], self.machine.config.data_width, mode, rnd)
+
+    def _random(self, y: int, x: int) -> np.ndarray:
+        """Random numbers of the words of a pixel of the result, which is a block of pixels of a map."""
+        instr, config = self.instr, self.machine.config
+        channel, lane = divmod(np.arange(self.size // config.word_bytes), config.lanes)
+        block = 1 << instr["fold"]
+        image = instr["n_base"] | lane_images(config.grid, instr["fold"], 0)[lane]
+        row = (y * block + lane // config.grid % block) % ROWS
+        column = (x * block + lane % block) % ROWS
+        place = channel, row << 8 | odd_bits(image), column << 8 | even_bits(image)
+        return position_random(self.machine.seed, instr["rnd_tag"], *place)
 
     def spoil(self, rng: np.random.Generator) -> None:
         if self.instr["operation"] == LOAD_TABLE:

@@ -14,12 +14,13 @@ KINDS = TableActivation, MaxPooling, AveragePooling
 
 @dataclass(frozen=True)
 class Stage:
-    """One of them. name: of its node and its tensor; layer: number that the random numbers of its output's local
-    gradient have; source_frac: fraction of its input; shift_fp, shift_bp: from exact sums to words, of its output and
-    of its input's local gradient (None where that is not needed; below zero: to the left)."""
+    """One of them. name: of its node and its tensor; layer, source_layer: numbers that the random numbers of its output
+    and of its input's local gradient have; source_frac: fraction of its input; shift_fp, shift_bp: from exact sums to
+    words, of its output and of its input's local gradient (None where that is not needed; below zero: to the left)."""
 
     name: str
     layer: int
+    source_layer: int
     operator: TableActivation | MaxPooling | AveragePooling
     in_shape: Shape
     shape: Shape
@@ -41,8 +42,8 @@ def stages_behind(graph: Graph, last: Node) -> tuple[Stage, ...]:
 
 def _stage(graph: Graph, node: Node) -> Stage:
     source, result, operator = graph.tensors[node.inputs[0]], graph.tensors[node.name], node.operator
-    assert isinstance(operator, KINDS) and result.layer is not None
+    assert isinstance(operator, KINDS) and result.layer is not None and source.layer is not None
     needed = source.delta_frac is not None and result.delta_frac is not None
     shift_bp = graph.contribution_frac(node) - source.known_delta_frac if needed else None
     shapes = source.shape, result.shape
-    return Stage(node.name, result.layer, operator, *shapes, source.frac, node.shift, shift_bp)
+    return Stage(node.name, result.layer, source.layer, operator, *shapes, source.frac, node.shift, shift_bp)

@@ -117,7 +117,7 @@ module gc_instruction_check #(
         .m_by0(compute_unused[30:15]), .m_bx0(compute_unused[46:31])
     );
     wire        vec_transpose;
-    wire [1:0]  vec_rounding;
+    wire [1:0]  vec_fold;
     wire [2:0]  vec_operation;
     wire [4:0]  vec_shift_a, vec_shift_b;
     wire [5:0]  vec_shift;
@@ -125,17 +125,18 @@ module gc_instruction_check #(
     wire [15:0] vec_n_beats, vec_n_y, vec_n_x, vec_height, vec_width;
     wire [31:0] vec_stride_y, vec_stride_x, vec_advance_y, vec_advance_x;
     wire [47:0] vec_addr, vec_addr_b, vec_addr_out;
-    wire [54:0] vec_unused;
+    wire [88:0] vec_unused;
     gc_decode_vector u_vector (
         .s_instruction(s_instruction),
-        .m_operation(vec_operation), .m_transpose(vec_transpose), .m_relu(vec_unused[0]), .m_rounding(vec_rounding),
+        .m_operation(vec_operation), .m_transpose(vec_transpose), .m_relu(vec_unused[0]), .m_rounding(vec_unused[56:55]),
         .m_base_sel(vec_unused[2:1]), .m_base_sel_b(vec_unused[4:3]), .m_base_sel_out(vec_unused[6:5]),
         .m_addr(vec_addr), .m_addr_b(vec_addr_b), .m_addr_out(vec_addr_out), .m_stride_y(vec_stride_y),
         .m_stride_x(vec_stride_x), .m_advance_y(vec_advance_y), .m_advance_x(vec_advance_x), .m_n_beats(vec_n_beats),
         .m_n_y(vec_n_y), .m_n_x(vec_n_x), .m_n_ky(vec_n_ky), .m_n_kx(vec_n_kx), .m_step_y(vec_step_y),
         .m_step_x(vec_step_x), .m_first_y(vec_unused[22:7]), .m_first_x(vec_unused[38:23]), .m_phase_y(vec_phase_y),
         .m_phase_x(vec_phase_x), .m_height(vec_height), .m_width(vec_width), .m_multiplier(vec_unused[54:39]),
-        .m_shift(vec_shift), .m_shift_a(vec_shift_a), .m_shift_b(vec_shift_b)
+        .m_shift(vec_shift), .m_shift_a(vec_shift_a), .m_shift_b(vec_shift_b),
+        .m_rnd_tag(vec_unused[72:57]), .m_n_base(vec_unused[88:73]), .m_fold(vec_fold)
     );
     wire spare_end, spare_load, spare_loadw, spare_compute, spare_store, spare_update, spare_vector;
     gc_decode_spare u_spare (
@@ -176,7 +177,7 @@ module gc_instruction_check #(
                      || ~(|vec_step_y) || ~(|vec_step_x) || ~(|vec_height) || ~(|vec_width);
     wire vec_large    = (vec_n_ky[7] && |vec_n_ky[6:0]) || (vec_n_kx[7] && |vec_n_kx[6:0])
                      || (vec_step_y[7] && |vec_step_y[6:0]) || (vec_step_x[7] && |vec_step_x[6:0])
-                     || vec_height[15] || vec_width[15] || &vec_rounding || &vec_shift[5:4];
+                     || vec_height[15] || vec_width[15] || (SMALL && &vec_fold) || &vec_shift[5:4];
     wire vec_window   = |{vec_n_ky[7:1], vec_n_kx[7:1], vec_step_y[7:1], vec_step_x[7:1], vec_transpose};
     wire vec_back     = !vec_operation[1] || vec_phase_y >= vec_step_y || vec_phase_x >= vec_step_x;
     wire vec_kind     = vec_operation[2] ? vec_window : vec_transpose ? vec_back : vec_operation == CHOOSE;

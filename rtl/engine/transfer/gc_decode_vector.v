@@ -34,7 +34,10 @@ module gc_decode_vector (
     output wire [15:0]   m_multiplier,
     output wire [5:0]    m_shift,
     output wire [4:0]    m_shift_a,
-    output wire [4:0]    m_shift_b
+    output wire [4:0]    m_shift_b,
+    output wire [15:0]   m_rnd_tag,
+    output wire [15:0]   m_n_base,
+    output wire [1:0]    m_fold
 );
     assign m_operation    = s_instruction[16*2 +: 3];
     assign m_transpose    = s_instruction[16*2+3];
@@ -67,6 +70,9 @@ module gc_decode_vector (
     assign m_shift        = s_instruction[16*31 +: 6];
     assign m_shift_a      = s_instruction[16*31+6 +: 5];
     assign m_shift_b      = s_instruction[16*31+11 +: 5];
+    assign m_rnd_tag      = s_instruction[16*36 +: 16];
+    assign m_n_base       = s_instruction[16*37 +: 16];
+    assign m_fold         = s_instruction[16*38 +: 2];
 
     wire _unused = &{1'b0, s_instruction};
 endmodule

@@ -16,6 +16,7 @@ module gc_store_side #(
     input  wire                    start,
     input  wire [1023:0]           s_instruction,
     input  wire [4*ADDR_W-1:0]     cfg_base,
+    input  wire [31:0]             cfg_seed,
     output wire                    m_done,
     output wire                    m_bad,
     input  wire                    s_scrub,
@@ -73,12 +74,12 @@ module gc_store_side #(
     );
 
     wire        transpose, relu;
-    wire [1:0]  rounding, base_sel, base_sel_b, base_sel_out;
+    wire [1:0]  rounding, base_sel, base_sel_b, base_sel_out, fold;
     wire [2:0]  operation;
     wire [4:0]  shift_a, shift_b;
     wire [5:0]  shift;
     wire [7:0]  n_ky, n_kx, step_y, step_x, phase_y, phase_x;
-    wire [15:0] n_beats, n_y, n_x, first_y, first_x, height, width, multiplier;
+    wire [15:0] n_beats, n_y, n_x, first_y, first_x, height, width, multiplier, rnd_tag, n_base;
     wire [31:0] stride_y, stride_x, advance_y, advance_x;
     wire [47:0] addr, addr_b, addr_out;
     gc_decode_vector u_decode (
@@ -89,7 +90,7 @@ module gc_store_side #(
         .m_advance_x(advance_x), .m_n_beats(n_beats), .m_n_y(n_y), .m_n_x(n_x), .m_n_ky(n_ky), .m_n_kx(n_kx),
         .m_step_y(step_y), .m_step_x(step_x), .m_first_y(first_y), .m_first_x(first_x), .m_phase_y(phase_y),
         .m_phase_x(phase_x), .m_height(height), .m_width(width), .m_multiplier(multiplier), .m_shift(shift),
-        .m_shift_a(shift_a), .m_shift_b(shift_b)
+        .m_shift_a(shift_a), .m_shift_b(shift_b), .m_rnd_tag(rnd_tag), .m_n_base(n_base), .m_fold(fold)
     );
     reg [ADDR_W-1:0] base_q, base_b_q, base_out_q;     // gc_vector adds them two cycles after `start`
     always @(posedge clk) begin
@@ -97,7 +98,7 @@ module gc_store_side #(
         base_b_q   <= cfg_base[base_sel_b*ADDR_W +: ADDR_W];
         base_out_q <= cfg_base[base_sel_out*ADDR_W +: ADDR_W];
     end
-    gc_vector #(.DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_vector (
+    gc_vector #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_vector (
         .clk(clk), .rst(rst), .start(start && opcode == VECTOR), .m_done(vector_done),
         .cfg_base(base_q), .cfg_base_b(base_b_q), .cfg_base_out(base_out_q),
         .cfg_operation(operation), .cfg_transpose(transpose), .cfg_relu(relu), .cfg_rounding(rounding),
@@ -106,7 +107,7 @@ module gc_store_side #(
         .cfg_n_y(n_y), .cfg_n_x(n_x), .cfg_n_ky(n_ky), .cfg_n_kx(n_kx), .cfg_step_y(step_y), .cfg_step_x(step_x),
         .cfg_first_y(first_y), .cfg_first_x(first_x), .cfg_phase_y(phase_y), .cfg_phase_x(phase_x),
         .cfg_height(height), .cfg_width(width), .cfg_multiplier(multiplier), .cfg_shift(shift), .cfg_shift_a(shift_a),
-        .cfg_shift_b(shift_b),
+        .cfg_shift_b(shift_b), .cfg_rnd_tag(rnd_tag), .cfg_n_base(n_base), .cfg_fold(fold), .cfg_seed(cfg_seed),
         .s_scrub(s_scrub), .s_scrub_addr(s_scrub_addr),
         .m_rreq_valid(m_rreq_valid), .m_rreq_ready(m_rreq_ready), .m_rreq_addr(m_rreq_addr), .m_rreq_len(m_rreq_len),
         .s_rdat_valid(s_rdat_valid), .s_rdat_data(s_rdat_data),

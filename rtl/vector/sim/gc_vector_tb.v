@@ -4,7 +4,7 @@
 `default_nettype none
 
 module gc_vector_tb;
-    localparam ADDR_W = 33, MEM_W = 64, IN_W = 512;
+    localparam ADDR_W = 33, MEM_W = 64, IN_W = 640;
 
     wire              clk, rst, valid, s_ready, done;
     wire [IN_W-1:0]   word;
@@ -23,7 +23,7 @@ module gc_vector_tb;
         .clk(clk), .rst(rst), .m_valid(valid), .m_ready(done), .m_data(word),
         .s_valid(wdat_valid && writing_q), .s_ready(s_ready), .s_data({write_at_q, wdat_data})
     );
-    gc_vector #(.DW(8), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_vector (
+    gc_vector #(.GRID(4), .DW(8), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_vector (
         .clk(clk), .rst(rst), .start(valid && ready), .m_done(done),
         .cfg_base({ADDR_W{1'b0}}), .cfg_base_b({ADDR_W{1'b0}}), .cfg_base_out({ADDR_W{1'b0}}),
         .cfg_operation(word[32 +: 3]), .cfg_transpose(word[35]), .cfg_relu(word[36]), .cfg_rounding(word[37 +: 2]),
@@ -35,6 +35,8 @@ module gc_vector_tb;
         .cfg_phase_y(word[432 +: 8]), .cfg_phase_x(word[440 +: 8]), .cfg_height(word[448 +: 16]),
         .cfg_width(word[464 +: 16]), .cfg_multiplier(word[480 +: 16]), .cfg_shift(word[496 +: 6]),
         .cfg_shift_a(word[502 +: 5]), .cfg_shift_b(word[507 +: 5]),
+        .cfg_rnd_tag(word[576 +: 16]), .cfg_n_base(word[592 +: 16]), .cfg_fold(word[608 +: 2]),
+        .cfg_seed(32'h9d2c5680),
         .s_scrub(scrub_q), .s_scrub_addr(scrub_addr_q),
         .m_rreq_valid(rreq_valid), .m_rreq_ready(left_q == 9'd0), .m_rreq_addr(rreq_addr), .m_rreq_len(rreq_len),
         .s_rdat_valid(rdat_valid_q), .s_rdat_data({rdat_q ^ 16'h35a7, rdat_q, rdat_q ^ 16'hc61e, ~rdat_q} & mask),

@@ -84,7 +84,7 @@ def choose_vector(instr):
     """An operation with what it may have."""
     kind = instr["operation"] = random.randrange(8)
     back = kind == CHOOSE or (kind == SUM and random.getrandbits(1))
-    instr["transpose"], instr["rounding"], instr["shift"] = int(back), random.randrange(3), random.randrange(48)
+    instr["transpose"], instr["rounding"], instr["shift"] = int(back), random.randrange(4), random.randrange(48)
     instr["height"], instr["width"] = random.randint(1, 32767), random.randint(1, 32767)
     for name in ("y", "x"):
         window = 1 if kind >= TABLE else random.choice([1, 2, 3, 127, 128])

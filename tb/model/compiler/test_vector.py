@@ -14,6 +14,7 @@ from gradcore.compiler.limits import CompileError
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import CHOOSE, INDEX, LOAD_TABLE, MAXIMUM, SLOPE, SUM, TABLE, Opcode
 from gradcore.network.description import Network
+from gradcore.numerics.fixed_point import MODES
 from gradcore.ops.activation import LeakyReluLayer, ReluLayer, Sigmoid, Tanh
 from gradcore.ops.average_pooling import AveragePool
 from gradcore.ops.checks import NetworkError
@@ -33,24 +34,22 @@ ENGINES = {
 }
 
 
-def random_stage(rng, shape: tuple, tables: bool):
+def random_stage(rng, shape: tuple):
     """A table activation or a pooling that fits maps of `shape`."""
     kind = rng.random()
-    if tables and kind < 0.4:
+    if kind < 0.4:
         return Sigmoid() if kind < 0.2 else Tanh()
     window = tuple(int(rng.integers(1, min(5, size) + 1)) for size in shape)
     stride = tuple(int(rng.integers(1, size + 2)) for size in window)
     pad = tuple(int(rng.integers(0, size // 2 + 1)) for size in window)
-    if kind < 0.7 or not tables:
+    if kind < 0.7:
         return MaxPool(window=window, stride=stride, pad=pad, ceil_mode=bool(rng.random() < 0.4))
     return AveragePool(window=window, stride=stride, pad=pad)
 
 
 def random_network(rng, config: EngineConfig) -> Network:
-    """Convolutions and fully connected layers with up to two stages behind each but the last. Stochastic rounding only
-    where all stages are maximum poolings."""
+    """Convolutions and fully connected layers with up to two stages behind each but the last, of all rounding modes."""
     while True:
-        stochastic = rng.random() < 0.2
         shape = int(rng.integers(1, 6)), int(rng.integers(2, 13)), int(rng.integers(2, 13))
         layers, pixels, stages = [], shape[1:], 0
         for _ in range(int(rng.integers(1, 4))):
@@ -61,18 +60,17 @@ def random_network(rng, config: EngineConfig) -> Network:
             layers.append(Conv(int(rng.integers(1, 14)), kernel, pad, relu=bool(rng.random() < 0.5), pool=pool))
             pixels = tuple(n // 2 for n in pixels) if pool else pixels
             for _ in range(int(rng.choice([0, 1, 1, 2]))):
-                layers.append(random_stage(rng, pixels, not stochastic))
+                layers.append(random_stage(rng, pixels))
                 (_, *pixels) = layers[-1].operators([(1, *pixels)])[0][1].shape([(1, *pixels)])
                 stages += 1
         if rng.random() < 0.3:
             layers.append(Dense(int(rng.integers(1, 12)), relu=bool(rng.random() < 0.5)))
-            if not stochastic:
-                layers.append(Tanh())
-                stages += 1
+            layers.append(Tanh())
+            stages += 1
         layers.append(Dense(int(rng.integers(2, 8))))
         images = int(rng.choice([1, 3, 17, 70]))
-        plain = ["truncate", "half_up", "half_even"]
-        modes = {kind: "stochastic" if stochastic else str(rng.choice(plain)) for kind in ("act", "delta")}
+        plain = [mode for mode in MODES if mode != "stochastic"]
+        modes = {kind: "stochastic" if rng.random() < 0.6 else str(rng.choice(plain)) for kind in ("act", "delta")}
         modes["param"] = "stochastic"
         loss = str(rng.choice(["euclidean", "square_hinge", SOFTMAX]))
         more = (loss, "momentum", 0.5, 0.9, images, config.data_width, modes)
@@ -157,8 +155,6 @@ def test_formats_of_their_own():
     "layers, more, name, what",
     [
         ((Conv(5), Dense(3), Tanh()), {}, "tanh2", "a tanh before the loss"),
-        ((Conv(5), Tanh()), dict(rounding="stochastic"), "tanh1", "a tanh with stochastic rounding of act"),
-        ((Conv(5), AveragePool()), dict(rounding=dict(act="half_up", delta="stochastic")), "average1", "a.* of delta"),
         ((Conv(5), Sigmoid(), Dropout()), {}, "dropout2", "dropout"),
         ((Conv(5), MAX, ReluLayer()), {}, "relu2", "ReLU"),
         ((Conv(5, relu=False), LeakyReluLayer(), MAX), {}, "pool2", "maximum pooling"),

@@ -61,7 +61,7 @@ def agree(instr):
     elif instr.opcode == Opcode.VECTOR:
         kind = instr["operation"]
         instr["transpose"] = int(kind == isa.CHOOSE or (kind == isa.SUM and instr["transpose"]))
-        instr["rounding"], instr["shift"] = min(instr["rounding"], 2), instr["shift"] % 48
+        instr["shift"] %= 48
         for name in "yx":
             if kind >= isa.TABLE:
                 instr["n_k" + name] = instr["step_" + name] = 1
