@@ -70,8 +70,8 @@ def choose_folds(layers, grid: int, images: int, floors=None, finer: bool = Fals
 
 
 def alike(layers) -> dict:
-    """Tensors that VECTOR takes to each other, so that they lie alike: by name the number of the first layer that leaves
-    one of them. What a layer leaves for the next one alone is none of them."""
+    """Tensors that VECTOR takes to each other, so that they lie alike: by name the number of the first layer that
+    leaves one of them. What a layer leaves for the next one alone is none of them."""
     found = {p.output: p.index for p in layers if not p.alone}
     for stage in (stage for p in layers for stage in p.stages):
         joined = {found[name] for name in stage.inputs}
@@ -93,8 +93,8 @@ def _common_folds(layers, folds: list, top: int) -> dict:
 
 
 def has_windows(p) -> bool:
-    """Are there poolings among the stages behind a layer?"""
-    return any(hasattr(stage.operator, "windows") for stage in p.stages)
+    """Are there poolings among the stages behind a layer that does not hand its results to the next on its own?"""
+    return not p.alone and any(hasattr(stage.operator, "windows") for stage in p.stages)
 
 
 def forward_passes(p, grid: int, fold: int, images: int) -> int:

@@ -47,9 +47,9 @@ def check_stages(network, p):
     for stage in p.stages:
         layer, operator = _layer(stage), stage.operator
         if p.output == network.graph.output.name or stage.name == network.graph.output.name:
-            raise NotOnEngine(layer, f"a {operator.what} before the loss", "one before the last convolution")
+            raise NotOnEngine(layer, f"{_a(operator)} before the loss", "one before the last convolution")
         if INPUT in stage.inputs:
-            raise NotOnEngine(layer, f"a {operator.what} of the network's input", "one behind a convolution")
+            raise NotOnEngine(layer, f"{_a(operator)} of the network's input", "one behind a convolution")
         if isinstance(operator, MaxPooling):
             area, most = operator.windows.area, (1 << network.data_width) - 1
             if area > most:
@@ -60,7 +60,7 @@ def check_stages(network, p):
             _check_rounding(network, layer, stage, True)
             if any(shift is not None and shift < 0 for shift in stage.shifts_bp):
                 (shift,) = stage.shifts_bp
-                what = f"a {operator.what} whose input has a delta of {-shift} more fraction bits than its products"
+                what = f"{_a(operator)} whose input has a delta of {-shift} more fraction bits than its products"
                 raise NotOnEngine(layer, what, "format.delta with fewer")
 
 
@@ -70,7 +70,7 @@ def _check_rounding(network, layer: str, stage: Stage, always: bool):
     for kind, found in shifts.items():
         if network.mode(kind) == "stochastic" and any(always or shift > 0 for shift in found):
             nearest = "half_even" if always else f"half_even, or tensors of one format.{kind}"
-            raise NotOnEngine(layer, f"a {stage.operator.what} with stochastic rounding of {kind}", nearest)
+            raise NotOnEngine(layer, f"{_a(stage.operator)} with stochastic rounding of {kind}", nearest)
 
 
 def _check_addition(network, layer: str, stage: Stage):
@@ -82,6 +82,11 @@ def _check_addition(network, layer: str, stage: Stage):
     far = max([spread, *(-shift for shift in stage.shifts_bp if shift is not None)])
     if far > MOST_SHIFT:
         raise NotOnEngine(layer, f"an addition of formats that differ by {far} bits", f"{MOST_SHIFT} bits")
+
+
+def _a(operator) -> str:
+    """Its name with the article."""
+    return f"{'an' if operator.what[0] in 'aeiou' else 'a'} {operator.what}"
 
 
 def _layer(stage: Stage) -> str:
@@ -113,4 +118,5 @@ def check_network(network, cols: int) -> None:
             raise NotOnEngine(p.name, "a second convolution of the network's input", "one")
         if p.factor and not p.alone:
             layer, what = graph.tensors[p.output].layer_name, p.factor.operator.what
-            raise NotOnEngine(layer, f"a {what} whose output not the next convolution alone reads", NEAREST[type(p.factor.operator)])
+            nearest = next(text for kind, text in NEAREST.items() if isinstance(p.factor.operator, kind))
+            raise NotOnEngine(layer, f"a {what} that others than the next convolution read", nearest)

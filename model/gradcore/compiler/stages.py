@@ -88,9 +88,9 @@ class Sum:
 @dataclass(frozen=True)
 class StepPlace:
     """A step with its tensors: sources and result of the forward pass, indices from there to the backward pass. That
-    makes the local gradient `error` behind it by the `sums`, in this order, if there are several contributions; `deltas`
-    are what the step then contributes to those of the sources; None where nobody needs them, and nothing is done for
-    one that is `error` itself. tables: of a function and of its derivative."""
+    makes the local gradient `error` behind it by the `sums`, in this order, if there are several contributions;
+    `deltas` are what the step then contributes to those of the sources; None where nobody needs them, and nothing is
+    done for one that is `error` itself. tables: of a function and of its derivative."""
 
     step: Step
     sources: "tuple[MapTensor, ...]"
@@ -187,15 +187,13 @@ def place_steps(p: LayerParameters, tensors: Tensors, delta: "MapTensor | None",
         step = Step(stage, p.relu and not p.pool and stage.inputs == (p.output,) and not gated)
         sources = tuple(tensors.act[name] for name in stage.inputs)
         result = tensors.act[stage.name] = tensors.make(f"{stage.name}.act", stage.name)
-        error, indices, deltas, sums = None, None, (None,), ()
-        if any(shift is not None for shift in stage.shifts_bp):
-            error = tensors.delta(stage.name)
-            indices = tensors.make(f"{stage.name}.index", stage.name) if step.indexed else None
-            deltas = tuple(
-                None if shift is None else tensors.part(name, stage.name, k)
-                for k, (name, shift) in enumerate(zip(stage.inputs, stage.shifts_bp))
-            )
-            sums = tensors.sums(stage.name)
-        own = tables.get(stage.operator.what, ())
-        found.append(StepPlace(step, sources, result, indices, error, sums, deltas, own))
+        own, needed = tables.get(stage.operator.what, ()), any(shift is not None for shift in stage.shifts_bp)
+        whole = tensors.delta(stage.name) if needed else None
+        indices = tensors.make(f"{stage.name}.index", stage.name) if needed and step.indexed else None
+        deltas = tuple(
+            None if shift is None else tensors.part(name, stage.name, k)
+            for k, (name, shift) in enumerate(zip(stage.inputs, stage.shifts_bp))
+        )
+        sums = tensors.sums(stage.name) if needed else ()
+        found.append(StepPlace(step, sources, result, indices, whole, sums, deltas, own))
     return tuple(found)

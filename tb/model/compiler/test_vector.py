@@ -160,8 +160,7 @@ def test_formats_of_their_own():
         ((Conv(5), Tanh()), dict(rounding="stochastic"), "tanh1", "a tanh with stochastic rounding of act"),
         ((Conv(5), AveragePool()), dict(rounding=dict(act="half_up", delta="stochastic")), "average1", "a.* of delta"),
         ((Conv(5), Sigmoid(), Dropout()), {}, "dropout2", "dropout"),
-        ((Conv(5), MAX, ReluLayer()), {}, "relu2", "ReLU"),
-        ((Conv(5, relu=False), LeakyReluLayer(), MAX), {}, "pool2", "maximum pooling"),
+        ((Conv(5, relu=False), LeakyReluLayer(), MAX), {}, "leaky1", "a leaky ReLU that"),
         ((MAX,), {}, "pool0", "maximum pooling"),
         (
             (Conv(5, relu=False, formats=dict(delta=15)), Tanh(formats=dict(delta=-5))),
