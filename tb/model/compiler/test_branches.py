@@ -176,13 +176,13 @@ def test_a_relu_longer_than_a_pixel(monkeypatch):
             (conv("a", formats={"act": 9}), conv("b"), Add(name="s", inputs=("a", "b"), formats={"act": 8})),
             dict(rounding="stochastic"),
             "s",
-            "a addition with stochastic rounding of act",
+            "an addition with stochastic rounding of act",
         ),
         (
             (conv("a"), conv("b"), Add(name="s", inputs=("a", "b"), formats={"delta": 14})),
             dict(rounding="stochastic"),
             "s",
-            "a addition with stochastic rounding of delta",
+            "an addition with stochastic rounding of delta",
         ),
         (
             (
@@ -197,12 +197,12 @@ def test_a_relu_longer_than_a_pixel(monkeypatch):
         ((conv("a"), LeakyReluLayer(name="l"), conv("b"), Add(inputs=("l", "b"))), {}, "l", "a leaky ReLU that"),
         ((conv("a"), Dropout(name="l"), conv("b"), Add(inputs=("l", "b"))), {}, "l", "a dropout that"),
         ((conv("a"), conv("b", "input"), Add(inputs=("a", "b"))), {}, "b", "a second convolution of the network's"),
-        ((Conv(2, 3, 1, name="a"), Add(name="s", inputs=("a", "input"))), {}, "s", "a addition of the network's input"),
+        ((Conv(2, 3, 1, name="a"), Add(name="s", inputs=("a", "input"))), {}, "s", "an addition of the network's input"),
         (
             (conv("a"), Dense(4, name="d"), Dense(4, name="e"), Add(name="s", inputs=("d", "e"))),
             {},
             "s",
-            "a addition be",
+            "an addition be",
         ),
     ],
 )
