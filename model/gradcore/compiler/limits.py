@@ -35,7 +35,10 @@ REFUSED = (
         "a convolution in groups of other than multiples of COLS maps",
         "a column group, and what a LOAD brings of a group, would begin in the middle of COLS channels",
     ),
-    ("an addition of more than two tensors, or that rounds stochastically", "VECTOR adds two, and has no random numbers"),
+    (
+        "an addition of more than two tensors, or that rounds stochastically",
+        "VECTOR adds two, and has no random numbers",
+    ),
     (
         "a leaky ReLU or dropout that others than the next convolution read, a second layer on the input",
         "their factors are the drain's; images have one fold",

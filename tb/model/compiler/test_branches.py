@@ -160,6 +160,17 @@ def test_contributions_saturate_one_after_the_other():
     train_on_machine(network_of(*layers, learning_rate=8.0), GRID4, 1, iterations=3)
 
 
+@pytest.mark.parametrize(
+    "act, delta", [((8, 11, 7), (10, 13, 11)), ((11, 8, 11), (13, 9, 14)), ((10, 10, 7), (9, 9, 9))]
+)
+def test_formats_of_their_own(act, delta):
+    """Both terms of an addition and its result."""
+    one, other, both = (dict(zip(("act", "delta"), pair)) for pair in zip(act, delta))
+    layers = conv("a", formats=one), conv("b", formats=other), Add(inputs=("a", "b"), formats=both)
+    for seed, rounding in enumerate(PLAIN_MODES):
+        train_on_machine(network_of(*layers, rounding=rounding), GRID4, seed)
+
+
 def test_a_relu_longer_than_a_pixel(monkeypatch):
     monkeypatch.setattr(vectors, "MOST_BEATS", 300)
     network = network_of(conv("a"), *block("a", "b"), AveragePool(window=2))
@@ -197,7 +208,12 @@ def test_a_relu_longer_than_a_pixel(monkeypatch):
         ((conv("a"), LeakyReluLayer(name="l"), conv("b"), Add(inputs=("l", "b"))), {}, "l", "a leaky ReLU that"),
         ((conv("a"), Dropout(name="l"), conv("b"), Add(inputs=("l", "b"))), {}, "l", "a dropout that"),
         ((conv("a"), conv("b", "input"), Add(inputs=("a", "b"))), {}, "b", "a second convolution of the network's"),
-        ((Conv(2, 3, 1, name="a"), Add(name="s", inputs=("a", "input"))), {}, "s", "an addition of the network's input"),
+        (
+            (Conv(2, 3, 1, name="a"), Add(name="s", inputs=("a", "input"))),
+            {},
+            "s",
+            "an addition of the network's input",
+        ),
         (
             (conv("a"), Dense(4, name="d"), Dense(4, name="e"), Add(name="s", inputs=("d", "e"))),
             {},
