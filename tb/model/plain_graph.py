@@ -82,15 +82,17 @@ class Step:
         return {k: plain_round(v, shift, width, mode, self.random(number, kind, *k)) for k, v in sums.items()}
 
     def delta(self, made):
-        if len(made.parts) == 1 and made.parts[0][2]:
-            return made.parts[0][1]
-        finest = max(made.delta_frac, *(frac for frac, *_ in made.parts))
-        sums = {
-            (n, *place): sum(part.get((n, *place), 0) << finest - frac for frac, part, _ in made.parts)
-            for n in self.images
-            for place in places(made.shape)
-        }
-        return self.rounded(sums, made.layer, 1, finest - made.delta_frac)
+        half, total = 1 << self.network.data_width - 1, None
+        for frac, part, words in made.parts:  # from the last reader to the first
+            finest = max(made.delta_frac, frac)
+            whole = {(n, *place): part.get((n, *place), 0) for n in self.images for place in places(made.shape)}
+            if not words:
+                aligned = {place: value << finest - frac for place, value in whole.items()}
+                whole = self.rounded(aligned, made.layer, 1, finest - made.delta_frac)
+            if total is not None:
+                whole = {place: min(max(total[place] + value, -half), half - 1) for place, value in whole.items()}
+            total = whole
+        return total
 
     def convolution(self, layer, number, index, source, own):
         p, s = self.network.parameters[index], self.state[index]

@@ -93,7 +93,7 @@ def _errors(body: Body, index: int, image: int, delta_slots: Slots, error_slots:
     if image == 0:
         body.need_weights(index)
     setting, folds = body.setting, body.setting.folds(index)
-    delta, error = setting.memory.delta[index], setting.memory.error[index - 1]
+    delta, error = setting.memory.delta[index], setting.memory.error[index]
     after = min(image + setting.fold_images(folds.fp), setting.images)
     for part in range(image, after, setting.fold_images(folds.bp)):
         out = error_slots.stored(error, part)

@@ -20,7 +20,7 @@ class Body:
     notes: how layers in strips are computed.
     weights, gradients: where tiles of layers in strips go, one behind the other.
     held: layers whose weights are in the weight buffer. newest: slots of the last layer's input and output. table: name
-    of the one that VECTOR has.
+    of the one that VECTOR has. cleared: are the zeros written?
     """
 
     setting: Setting
@@ -34,6 +34,7 @@ class Body:
     phases: int = 0
     notes: list = field(default_factory=list)
     table: str = ""
+    cleared: bool = False
 
     def __post_init__(self):
         config = self.setting.config

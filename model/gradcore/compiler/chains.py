@@ -32,7 +32,9 @@ def backward_chains(setting: Setting, weight_rows: list, grad_rows: list, start:
         return not setting.layers[index].pool and one.fp == one.bp == other.fp
 
     first = setting.first
-    chains = _chains(setting, range(setting.last, first - 1, -1), follows, tiles, [weight_rows, grad_rows])
+    # Beside trained ones there can be layers that need no local gradient; what stands behind them may.
+    order = [k for k in range(setting.last, first - 1, -1) if setting.memory.delta[k] or setting.memory.stages[k]]
+    chains = _chains(setting, order, follows, tiles, [weight_rows, grad_rows])
     # The first trained layer has no BP and would wait for its operands alone.
     alone = setting.choices.beside and len(chains) > 1 and chains[-1] == [first]
     alone = alone and not setting.choices.strips & {first, *chains[-2]}
@@ -79,7 +81,7 @@ def backward_tiles(setting: Setting, chain: list, start: int) -> list:
     for k, index in enumerate(chain, start):
         # The error's tile has the shape of the stored tensor; up-sampling comes later.
         act = memory.act[index] if setting.layers[index].trainable else None
-        error = memory.error[index - 1].layout if setting.has_errors(index) else None
+        error = memory.error[index].layout if setting.has_errors(index) else None
         wanted += [
             (k % 2, act.tile.size, act.layout.groups) if act else (k % 2, 0, 1),
             (k % 2, error.group_vectors, error.groups) if error else (k % 2, 0, 1),

@@ -4,7 +4,7 @@
 from collections import deque
 
 from gradcore.compiler.compiled import CompiledNetwork, CompiledProgram
-from gradcore.compiler.fusion import check_chain
+from gradcore.compiler.fusion import check_network
 from gradcore.compiler.limits import CompileError
 from gradcore.compiler.search import search
 from gradcore.isa.config import EngineConfig
@@ -30,7 +30,7 @@ def compile_network(
     for known, compiled in recent:
         if known == asked:
             return compiled
-    check_chain(network, config.cols)
+    check_network(network, config.cols)
     check_reductions(network, config)
     compiled = search(network.with_minibatch(images), config, images, keep)
     recent.append((asked, compiled))

@@ -54,6 +54,7 @@ def choose_folds(layers, grid: int, images: int, floors=None, finer: bool = Fals
             best = min(range(top + 1), key=lambda fold: (costs[fold], fold if finer else -fold))
             limit = min(limit, max(best, least[stage]))
             folds.append(limit)
+    common = _common_folds(layers, folds, top)
     result = []
     for index, p in enumerate(layers):
         fp, out = folds[2 * index], folds[2 * index + 1]
@@ -61,16 +62,39 @@ def choose_folds(layers, grid: int, images: int, floors=None, finer: bool = Fals
         delta_dram = fp
         if p.pool:
             delta_dram = top if fp == out == top else min(out, fp - 1)
-        if p.stages:  # all their tensors have one fold
-            stored = delta_dram = 0 if p.pool or has_windows(p) else stored
+        if not p.alone:
+            stored = delta_dram = common[p.output]
         delta = min(delta_dram + 1, top) if p.pool else delta_dram
         result.append(LayerFolds(fp, folds[2 * index - 1] if index else fp, out, delta, delta_dram, stored))
     return result
 
 
+def alike(layers) -> dict:
+    """Tensors that VECTOR takes to each other, so that they lie alike: by name the number of the first layer that
+    leaves one of them. What a layer leaves for the next one alone is none of them."""
+    found = {p.output: p.index for p in layers if not p.alone}
+    for stage in (stage for p in layers for stage in p.stages):
+        joined = {found[name] for name in stage.inputs}
+        found[stage.name] = min(joined)
+        found = {name: min(joined) if first in joined else first for name, first in found.items()}
+    return found
+
+
+def _common_folds(layers, folds: list, top: int) -> dict:
+    """The fold of what lies alike, by name: that of the finest access; wider windows and up-sampling need fold 0."""
+    groups, finest = alike(layers), {}
+    used = [(p.output, 0 if p.pool else folds[2 * p.index]) for p in layers]
+    used += [(p.input, min(folds[2 * p.index - 1 : 2 * p.index + 1])) for p in layers[1:]]
+    used += [(stage.name, 0) for p in layers for stage in p.stages if hasattr(stage.operator, "windows")]
+    for name, fold in used:
+        if name in groups:
+            finest[groups[name]] = min(finest.get(groups[name], top), fold)
+    return {name: finest[first] for name, first in groups.items()}
+
+
 def has_windows(p) -> bool:
-    """Are there poolings among the stages behind a layer?"""
-    return any(hasattr(stage.operator, "windows") for stage in p.stages)
+    """Are there poolings among the stages behind a layer that does not hand its results to the next on its own?"""
+    return not p.alone and any(hasattr(stage.operator, "windows") for stage in p.stages)
 
 
 def forward_passes(p, grid: int, fold: int, images: int) -> int:

@@ -6,12 +6,14 @@ and refuses what is none of them."""
 from gradcore.compiler.limits import CompileError
 from gradcore.network.graph import INPUT
 from gradcore.network.stage import KINDS, Stage
-from gradcore.ops.activation import LeakyRelu
+from gradcore.ops.activation import LeakyRelu, Relu
+from gradcore.ops.addition import Addition
 from gradcore.ops.dropout import Dropping
 from gradcore.ops.layer import Parametric
 from gradcore.ops.max_pooling import MaxPooling
 
 PLAIN = "convolutions, each with a ReLU, a table or a pooling behind it"
+MOST_SHIFT = 15  # to the left, of a term of an addition
 # What a layer that stands alone must stand behind.
 NEAREST = {
     Dropping: "a dropout behind a convolution or its ReLU or 2x2 maximum pooling, with no other reader",
@@ -44,27 +46,44 @@ def check_stages(network, p):
     """Refuse stages behind a layer that VECTOR cannot do. Raises NotOnEngine."""
     for stage in p.stages:
         layer, operator = _layer(stage), stage.operator
-        if p.end == network.graph.output.name:
-            raise NotOnEngine(layer, f"a {operator.what} before the loss", "one before the last convolution")
+        if p.output == network.graph.output.name or stage.name == network.graph.output.name:
+            raise NotOnEngine(layer, f"{_a(operator)} before the loss", "one before the last convolution")
+        if INPUT in stage.inputs:
+            raise NotOnEngine(layer, f"{_a(operator)} of the network's input", "one behind a convolution")
         if isinstance(operator, MaxPooling):
             area, most = operator.windows.area, (1 << network.data_width) - 1
             if area > most:
                 raise NotOnEngine(layer, f"a window of {area} pixels", f"{most}, which words can number")
-            continue
-        if stage.shift_bp is not None and stage.shift_bp < 0:
-            what = (
-                f"a {operator.what} whose input has a delta of {-stage.shift_bp} more fraction bits than its products"
-            )
+        elif isinstance(operator, Addition):
+            _check_addition(layer, stage)
+        elif not isinstance(operator, Relu) and any(shift is not None and shift < 0 for shift in stage.shifts_bp):
+            (shift,) = stage.shifts_bp
+            what = f"{_a(operator)} whose input has a delta of {-shift} more fraction bits than its products"
             raise NotOnEngine(layer, what, "format.delta with fewer")
+
+
+def _check_addition(layer: str, stage: Stage):
+    """Refuse additions of more than two tensors or of very different formats."""
+    if len(stage.inputs) > 2:
+        raise NotOnEngine(layer, f"an addition of {len(stage.inputs)} tensors", "2, one addition behind the other")
+    spread = max(stage.fractions) - min(stage.fractions)
+    far = max([spread, *(-shift for shift in stage.shifts_bp if shift is not None)])
+    if far > MOST_SHIFT:
+        raise NotOnEngine(layer, f"an addition of formats that differ by {far} bits", f"{MOST_SHIFT} bits")
+
+
+def _a(operator) -> str:
+    """Its name with the article."""
+    return f"{'an' if operator.what[0] in 'aeiou' else 'a'} {operator.what}"
 
 
 def _layer(stage: Stage) -> str:
     return stage.name.partition(":")[0]
 
 
-def check_chain(network, cols: int) -> None:
-    """Refuse a network that is more than `network.parameters`, each layer reading what the one before it leaves, for an
-    engine of `cols` columns. Raises NotOnEngine."""
+def check_network(network, cols: int) -> None:
+    """Refuse a network that is more than `network.parameters` and the stages between them, for an engine of `cols`
+    columns. Raises NotOnEngine."""
     graph, layers = network.graph, network.parameters
     fused = {name for p in layers for name in (*p.nodes, *(stage.name for stage in p.stages))}
     for node in graph.nodes:
@@ -81,7 +100,11 @@ def check_chain(network, cols: int) -> None:
     if layers[-1].factor:
         what = layers[-1].factor.operator.what
         raise NotOnEngine(graph.output.layer_name, f"a {what} before the loss", "one before the last convolution")
-    for before, p in zip((None, *layers), layers):
+    for p in layers:
         check_stages(network, p)
-        if p.input != (before.end if before else INPUT):
-            raise NotOnEngine(p.name, "a branch", f"a layer that reads '{before.name}' alone" if before else "a chain")
+        if p.index and p.input == INPUT:
+            raise NotOnEngine(p.name, "a second convolution of the network's input", "one")
+        if p.factor and not p.alone:
+            layer, what = graph.tensors[p.output].layer_name, p.factor.operator.what
+            nearest = next(text for kind, text in NEAREST.items() if isinstance(p.factor.operator, kind))
+            raise NotOnEngine(layer, f"a {what} that others than the next convolution read", nearest)

@@ -2,15 +2,15 @@
 """The tensors of a network with their places in DRAM and in the gate buffer."""
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 from gradcore.compiler.choices import Choices
-from gradcore.compiler.folds import LayerFolds, choose_folds
+from gradcore.compiler.folds import LayerFolds, alike, choose_folds
 from gradcore.compiler.limits import CompileError
-from gradcore.compiler.stages import place_steps, place_tables
+from gradcore.compiler.stages import Tensors, place_steps, place_tables
 from gradcore.compiler.tiles import in_pieces
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.fold import GateLayout, MapLayout, RowLayout, ceil_div, round_up
+from gradcore.ops.activation import Relu
 from gradcore.ops.loss import SOFTMAX
 
 ALIGN = 64  # every tensor starts at a multiple of this (doc/instructions.md, "Memory layout")
@@ -110,8 +110,9 @@ class MemoryMap:
     unless WU alone takes it unfolded), delta[l] the stored local gradient at layer l's output, None where nobody needs
     it, weight and momentum per layer, gate[l] = `Gates` or None where strips bring their own or nobody needs them,
     target_gate = those of the targets; spilled[l] = gates in DRAM or None; size: bytes behind BASE0. out[l] is what
-    COMPUTE leaves in FP, error[l] what BP of the layer behind leaves: not act[l + 1] and delta[l] where there are
-    stages between, stages[l] = `StepPlace`s; tables: of all stages.
+    COMPUTE leaves in FP, error[l] what BP of layer l leaves or None: not act[l + 1] and delta[l - 1] where there are
+    stages or other readers between, stages[l] = `StepPlace`s; tables: of all stages; zeros: what a ReLU from tensor to
+    tensor is compared with, or None.
     """
 
     folds: tuple
@@ -130,13 +131,17 @@ class MemoryMap:
     error: tuple
     stages: tuple
     tables: tuple
+    zeros: MapTensor | None
 
     def tensors(self) -> list:
         """All DRAM tensors by address, those behind BASE0 first."""
         maps = [*self.act, *(t for t in (*self.delta, *self.spilled) if t), self.target]
         plain = [self.images] if self.images is not self.act[0] else []
-        every = (t for steps in self.stages for k in steps for t in (k.source, k.result, k.indices, k.error) if t)
-        found = [*self.weight, *self.momentum, *self.tables, *plain, *maps, *({*every} - {*maps})]
+        every = [t for places in self.stages for place in places for t in place.tensors]
+        every += [t for t in (*self.error, self.zeros) if t]
+        found = [*self.weight, *self.momentum, *self.tables, *plain, *maps]
+        placed = {(t.base_sel, t.addr) for t in maps}
+        found += {(t.base_sel, t.addr): t for t in every if (t.base_sel, t.addr) not in placed}.values()
         return sorted(found, key=lambda t: (getattr(t, "base_sel", FIXED), t.addr))
 
 
@@ -194,32 +199,55 @@ def memory_map(network, forward, layers, config: EngineConfig, images: int, choi
         wide = layout(folds[0].fp, layers[0].in_shape, unit(0))
         act = [MapTensor("images.unfolded", wide, IMAGES, round_up(first.size, ALIGN), _tile(wide))]
 
+    groups = alike(layers)
+    # What lies alike has its gates alike.
+    mates = [{k for k, p in enumerate(layers) if groups.get(p.output, -1 - k) == groups.get(q.output)} for q in layers]
+    shares = choices.shares | {k for k, own in enumerate(mates) if own & choices.shares}
+
     def grain_of(index: int) -> int:
         # The gates that scale a pooled delta lie as it does.
-        return bits if layers[index].pool and index in strips - choices.shares else unit(index, index + 1)
+        grains = [bits if layers[k].pool and k in strips - shares else unit(k, k + 1) for k in {index} | mates[index]]
+        return max(grains)
 
     def in_dram(name: str, own: MapLayout) -> MapTensor:
         return MapTensor(name, own, FIXED, place(own.size), _tile(own))
 
+    shapes = {p.output: p.out_shape for p in layers} | {s.name: s.shape for p in layers for s in p.stages}
+
+    def alike_layout(tensor: str) -> MapLayout:
+        return layout(folds[groups[tensor]].stored, shapes[tensor], grain_of(groups[tensor]))
+
+    tensors = Tensors(layers, lambda name, tensor: in_dram(name, alike_layout(tensor)))
+    zeros = None
+    if largest := [s.name for p in layers for s in p.stages if isinstance(s.operator, Relu)]:
+        # An image group, before what it is compared with.
+        own = max(map(alike_layout, largest), key=lambda own: own.group_bytes)
+        zeros = in_dram("zeros", replace(own, images=own.group_images))
+
     out = []
     for index, (p, own_folds) in enumerate(zip(layers, folds)):
-        grain = grain_of(index) if p.stages else unit(index, index + 1)
+        grain = unit(index, index + 1) if p.alone else grain_of(index)
         out.append(in_dram(f"{p.name}.act", layout(own_folds.stored, p.out_shape, grain)))
     delta = []
     for index, (p, own_folds) in enumerate(zip(layers, folds)):
         if p.fd is None:
             delta.append(None)
             continue
-        own = layout(own_folds.delta_dram, p.out_shape, grain_of(index))
-        tile = _delta_tile(own, own_folds, p.conv_shape, config.log_grid) if p.pool else _tile(own)
-        delta.append(MapTensor(f"{p.name}.delta", own, FIXED, place(own.size), tile, bool(p.pool)))
+        if p.alone or tensors.gated(p):
+            placed = in_dram(f"{p.name}.delta", layout(own_folds.delta_dram, p.out_shape, grain_of(index)))
+        else:
+            placed = tensors.delta(p.output, p.name)
+        if p.pool:
+            tile = _delta_tile(placed.layout, own_folds, p.conv_shape, config.log_grid)
+            placed = replace(placed, tile=tile, upsample=True)
+        delta.append(placed)
+        if p.alone:
+            tensors.set_delta(p.output, placed)
 
-    def behind(k: int) -> tuple:
-        own = partial(layout, folds[k].stored, unit=grain_of(k))
-        return place_steps(layers[k], out[k], delta[k], tables, lambda name, shape: in_dram(name, own(shape)))
-
-    stages = [behind(k) for k in range(len(layers))]
-    act += [own[-1].result if own else before for own, before in zip(stages, out)]
+    tensors.act |= {p.output: tensor for p, tensor in zip(layers, out)}
+    stages = [place_steps(p, tensors, own, tables) for p, own in zip(layers, delta)]
+    act += [tensors.act[p.input] for p in layers[1:]] + [out[-1]]
+    error = [None if p.shift_bp is None else tensors.part(p.input, p.name, 0) for p in layers]
     classes = layout(folds[-1].fp, layers[-1].out_shape, unit(len(layers) - 1, len(layers)))
     target = MapTensor("targets", classes, TARGETS, 0, _tile(classes))
 
@@ -229,19 +257,19 @@ def memory_map(network, forward, layers, config: EngineConfig, images: int, choi
             continue
         users = {index} if p.pool else {index, index + 1}
         tile = Tile(tensor.tile.fold, tensor.tile.channels, tensor.tile.rows, tensor.tile.columns)
-        groups = least = ceil_div(images, (config.grid >> tile.fold) ** 2)
+        count = least = ceil_div(images, (config.grid >> tile.fold) ** 2)
         if users <= strips or index in choices.spilled:
             grain = bits if users <= strips else 1
             shape = (config.grid, tile.fold, images, *p.conv_shape, config.word_bytes, config.mem_bytes, grain)
-            own = GateLayout(*shape, config.cols if users <= strips and users & choices.shares else 0)
+            own = GateLayout(*shape, config.cols if users <= strips and users & shares else 0)
             spilled[index] = MapTensor(f"{p.name}.gate", own, FIXED, place(own.size), _tile(own))
             least = tensor.tile.groups
         if not users <= strips:
-            wanted[index] = tile, groups, least
+            wanted[index] = tile, count, least
     for ahead in (2, 1):
         gate, gates = [None] * len(layers), 0
-        for index, (tile, groups, least) in wanted.items():
-            gate[index] = Gates(gates, tile, min(groups, ahead * least))
+        for index, (tile, count, least) in wanted.items():
+            gate[index] = Gates(gates, tile, min(count, ahead * least))
             gates += gate[index].size
         target_gate = Gates(gates, target.tile, classes.groups)
         gates += target_gate.size * (len(layers) - 1 not in strips)
@@ -263,9 +291,10 @@ def memory_map(network, forward, layers, config: EngineConfig, images: int, choi
         gates,
         at,
         tuple(out),
-        tuple(own[-1].error if own else before for own, before in zip(stages, delta)),
+        tuple(error),
         tuple(stages),
         tuple(table for pair in tables.values() for table in pair),
+        zeros,
     )
 
 

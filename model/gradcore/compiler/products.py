@@ -165,7 +165,7 @@ def backward(setting: Setting, index: int, image: int, source: Place, dest: Plac
         dst_buf=dest.buffer,
         rounding=MODES[setting.network.mode("delta")],
         shift=p.shift_bp,
-        rnd_tag=random_tag(setting.layers[index - 1].output_layer, "delta"),
+        rnd_tag=random_tag(setting.network.graph.tensors[p.input].layer, "delta"),
         n_c=outputs // p.groups,
         wgt_stride_g=cols,
         wgt_stride_ky=kernel[1] * width,
@@ -179,7 +179,8 @@ def backward(setting: Setting, index: int, image: int, source: Place, dest: Plac
     )
     operands, late = ["row", "dst"], []
     before = setting.layers[index - 1]
-    common |= backward_factor(before)
+    if before.alone:
+        common |= backward_factor(before)
     if gate:
         common |= operand(setting, "gate", gate, fold, image) | dict(scale=before.relu)
         operands.append("gate")

@@ -18,7 +18,7 @@ from gradcore.isa.instruction import FP, Opcode
 
 def search(network, config: EngineConfig, images: int, keep: bool) -> CompiledNetwork:
     """The fastest programs found for minibatches of `images`. Raises CompileError where none fits."""
-    needed = {index for index, p in enumerate(network.parameters) if p.groups > 1 or p.stages}
+    needed = {index for index, p in enumerate(network.parameters) if p.groups > 1 or p.stages or not p.alone}
     start = Choices(strips=frozenset(_together(network.parameters, needed)))
     task = (network, config, images, keep, {})
     first = forward_layers(network)[0]

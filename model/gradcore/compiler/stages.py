@@ -11,38 +11,14 @@ import numpy as np
 from gradcore.isa.fold import round_up, to_bytes
 from gradcore.network.stage import Stage
 from gradcore.network.weighted_layer import LayerParameters
-from gradcore.ops.activation import Table, TableActivation
-from gradcore.ops.layer import Shape
+from gradcore.ops.activation import Relu, Table, TableActivation
+from gradcore.ops.addition import Addition
 from gradcore.ops.max_pooling import MaxPooling
 
 if TYPE_CHECKING:
     from gradcore.compiler.memory_map import MapTensor
 
 SEGMENTS, POINT_BYTES = 1024, 2  # of a table in DRAM
-
-
-@dataclass(frozen=True)
-class Step:
-    """What takes one tensor to the next: a stage, or (None) the gate of a ReLU before the stages, which changes the
-    local gradient alone. relu: a ReLU stands before it, whose gate is in its indices."""
-
-    stage: Stage | None
-    in_shape: Shape
-    shape: Shape
-    relu: bool
-
-    @property
-    def indexed(self) -> bool:
-        """Do indices from the forward pass choose the local gradient?"""
-        return self.stage is None or isinstance(self.stage.operator, MaxPooling)
-
-
-def steps(p: LayerParameters) -> list[Step]:
-    """Those behind a layer. A ReLU with a pooling of its own has its gates as everywhere."""
-    relu, found = p.relu and not p.pool, []
-    if relu and p.stages and not isinstance(p.stages[0].operator, MaxPooling):
-        found, relu = [Step(None, p.out_shape, p.out_shape, True)], False
-    return found + [Step(stage, stage.in_shape, stage.shape, relu and not k) for k, stage in enumerate(p.stages)]
 
 
 @dataclass(frozen=True)
@@ -87,35 +63,137 @@ def place_tables(layers: tuple, beat: int, place: Callable[[int], int]) -> dict:
 
 
 @dataclass(frozen=True)
+class Step:
+    """What is done from tensor to tensor behind a layer: a stage, or (None) what changes the local gradient alone of
+    what the layer leaves: the sum of its readers' contributions, and the gate of a ReLU. relu: a ReLU stands before it,
+    whose gate is in its indices."""
+
+    stage: Stage | None
+    relu: bool
+
+    @property
+    def indexed(self) -> bool:
+        """Do indices from the forward pass choose the local gradient?"""
+        return self.relu if self.stage is None else isinstance(self.stage.operator, (MaxPooling, Relu))
+
+
+@dataclass(frozen=True)
+class Sum:
+    """An addition of contributions to a local gradient."""
+
+    terms: tuple["MapTensor", "MapTensor"]
+    result: "MapTensor"
+
+
+@dataclass(frozen=True)
 class StepPlace:
-    """A step with its tensors: source and result of the forward pass, indices from there to the backward pass, which
-    takes the local gradient `error` behind it to `delta` before it; None where nobody needs them. tables: of a function
-    and of its derivative."""
+    """A step with its tensors: sources and result of the forward pass, indices from there to the backward pass. That
+    makes the local gradient `error` behind it by the `sums`, in this order, if there are several contributions;
+    `deltas` are what the step then contributes to those of the sources; None where nobody needs them, and nothing is
+    done for one that is `error` itself. tables: of a function and of its derivative."""
 
     step: Step
-    source: "MapTensor"
+    sources: "tuple[MapTensor, ...]"
     result: "MapTensor"
     indices: "MapTensor | None"
     error: "MapTensor | None"
-    delta: "MapTensor | None"
+    sums: tuple[Sum, ...]
+    deltas: "tuple[MapTensor | None, ...]"
     tables: tuple
 
+    @property
+    def tensors(self) -> list:
+        """Those that are there."""
+        added = [tensor for one in self.sums for tensor in (*one.terms, one.result)]
+        return [t for t in (*self.sources, self.result, self.indices, self.error, *added, *self.deltas) if t]
 
-def place_steps(
-    p: LayerParameters,
-    source: "MapTensor",
-    delta: "MapTensor | None",
-    tables: dict,
-    tensor: Callable[[str, Shape], "MapTensor"],
-) -> tuple[StepPlace, ...]:
-    """The steps behind a layer that leaves `source` and reads `delta`; tensor(name, shape) makes one."""
-    found = []
-    for step in steps(p):
-        name = step.stage.name if step.stage else f"{p.name}.relu"
-        result = tensor(f"{name}.act", step.shape) if step.stage else source
-        error = delta and tensor(f"{name}.delta", step.shape)
-        indices = tensor(f"{name}.index", step.shape) if delta and step.indexed else None
-        own = tables.get(step.stage.operator.what, ()) if step.stage else ()
-        found.append(StepPlace(step, source, result, indices, error, delta, own))
-        source, delta = result, error
+
+class Tensors:
+    """Tensors between layers, by name of the network's tensor. layers: `LayerParameters`; make(name, tensor) gives a
+    place to `name`, that lies as the network's tensor. act: words; parts: contributions to a local gradient as (reader,
+    number of its input), from the last reader to the first; stages by name."""
+
+    def __init__(self, layers: tuple, make: Callable[[str, str], "MapTensor"]) -> None:
+        self.make, self.stages = make, dict[str, Stage]()
+        self.act: dict[str, MapTensor] = {}
+        self.parts: dict[str, list[tuple[str, int]]] = {}
+        self._delta: dict[str, MapTensor] = {}
+        self._part: dict[tuple[str, str, int], MapTensor] = {}
+        for p in reversed(layers):
+            for stage in reversed(p.stages):
+                self.stages[stage.name] = stage
+                for k, name in enumerate(stage.inputs):
+                    if stage.shifts_bp[k] is not None:
+                        self.parts.setdefault(name, []).append((stage.name, k))
+            if p.shift_bp is not None:
+                self.parts.setdefault(p.input, []).append((p.name, 0))
+
+    def gated(self, p: LayerParameters) -> bool:
+        """Must indices gate the local gradient of what a layer leaves? Those of a maximum pooling alone do it."""
+        readers = [self.stages.get(reader) for reader, _ in self.parts.get(p.output, [])]
+        pooled = len(readers) == 1 and bool(readers[0]) and isinstance(readers[0].operator, MaxPooling)
+        return p.relu and not (p.alone or p.pool or pooled)
+
+    def delta(self, tensor: str, name: str = "") -> "MapTensor":
+        """The whole local gradient of a tensor. An addition's own is the contribution to it, if nothing is shifted."""
+        if tensor not in self._delta:
+            parts = self.parts.get(tensor, [])
+            same = [own for part in parts if (own := self._same(*part))] if len(parts) == 1 else []
+            self._delta[tensor] = same[0] if same else self.make(f"{name or tensor}.delta", tensor)
+        return self._delta[tensor]
+
+    def set_delta(self, tensor: str, place: "MapTensor") -> None:
+        """Says where a local gradient is."""
+        self._delta[tensor] = place
+
+    def part(self, tensor: str, reader: str, k: int) -> "MapTensor":
+        """What input `k` of a reader contributes to the local gradient of a tensor."""
+        if len(self.parts[tensor]) == 1:
+            return self.delta(tensor)
+        if (tensor, reader, k) not in self._part:
+            same = self._same(reader, k)
+            own = same or self.make(f"{tensor}.delta.{reader}" + f".{k}" * bool(k), tensor)
+            self._part[tensor, reader, k] = own
+        return self._part[tensor, reader, k]
+
+    def sums(self, tensor: str) -> tuple[Sum, ...]:
+        """The additions that give the whole local gradient of a tensor."""
+        found, parts = [], self.parts.get(tensor, [])
+        if len(parts) > 1:
+            whole = self.part(tensor, *parts[0])
+            for count, part in enumerate(parts[1:], 2):
+                last = count == len(parts)
+                result = self.delta(tensor) if last else self.make(f"{tensor}.delta.{count}", tensor)
+                found.append(Sum((whole, self.part(tensor, *part)), result))
+                whole = result
+        return tuple(found)
+
+    def _same(self, reader: str, k: int) -> "MapTensor | None":
+        stage = self.stages.get(reader)
+        plain = stage and isinstance(stage.operator, Addition) and stage.shifts_bp[k] == 0
+        return self.delta(reader) if plain else None
+
+
+def place_steps(p: LayerParameters, tensors: Tensors, delta: "MapTensor | None", tables: dict) -> tuple[StepPlace, ...]:
+    """The steps behind a layer, whose local gradient is `delta`."""
+    found, gated = [], delta is not None and tensors.gated(p)
+    added = tensors.sums(p.output) if delta is not None and not p.alone else ()
+    if delta is not None and (gated or added):
+        source, step = tensors.act[p.output], Step(None, gated)
+        error = tensors.delta(p.output, f"{p.name}.relu")
+        indices = tensors.make(f"{p.name}.relu.index", p.output) if gated else None
+        found.append(StepPlace(step, (source,), source, indices, error, added, (delta,), ()))
+    for stage in p.stages:
+        step = Step(stage, p.relu and not p.pool and stage.inputs == (p.output,) and not gated)
+        sources = tuple(tensors.act[name] for name in stage.inputs)
+        result = tensors.act[stage.name] = tensors.make(f"{stage.name}.act", stage.name)
+        own, needed = tables.get(stage.operator.what, ()), any(shift is not None for shift in stage.shifts_bp)
+        whole = tensors.delta(stage.name) if needed else None
+        indices = tensors.make(f"{stage.name}.index", stage.name) if needed and step.indexed else None
+        deltas = tuple(
+            None if shift is None else tensors.part(name, stage.name, k)
+            for k, (name, shift) in enumerate(zip(stage.inputs, stage.shifts_bp))
+        )
+        sums = tensors.sums(stage.name) if needed else ()
+        found.append(StepPlace(step, sources, result, indices, whole, sums, deltas, own))
     return tuple(found)

@@ -23,6 +23,8 @@ def backward_strips(body: Body, index: int):
     with all weights on chip, because UPDATE changes them in DRAM."""
     setting, errors = body.setting, []
     backward_stages(body, index)
+    if setting.memory.delta[index] is None:
+        return
     if setting.has_errors(index):
         errors = [step for group in map_groups(setting.layers[index]) for step in _errors(body, index, group)]
     between = bool(errors and body.weight_rows[index]) and index in setting.choices.between
@@ -44,7 +46,7 @@ def backward_strips(body: Body, index: int):
 def _operands(body: Body, index: int, group: MapGroup, halves: bool) -> tuple:
     """What BP of a group of a layer reads and gives. `halves`: gates of both are in the gate buffer at once."""
     setting, memory = body.setting, body.setting.memory
-    p, error, gate = setting.layers[index], memory.error[index - 1], memory.spilled[index - 1]
+    p, error, gate = setting.layers[index], memory.error[index], memory.spilled[index - 1]
     delta = local_gradient(body, index, [pad - k + 1 for pad, k in zip(p.pad, p.weight_shape[2:])], p.pad)
     delta.before = group.outputs[0]
     sized = [Axis(size, 1 << error.layout.fold) for size in p.in_shape[1:]]

@@ -9,15 +9,16 @@ from gradcore.compiler.operation import Op, make
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.stages import StepPlace, TableTensor
 from gradcore.isa.fold import ceil_div
-from gradcore.isa.instruction import CHOOSE, FIELDS, INDEX, LOAD_TABLE, MAXIMUM, SLOPE, SUM, TABLE, Opcode
+from gradcore.isa.instruction import ADD, CHOOSE, FIELDS, INDEX, LOAD_TABLE, MAXIMUM, SLOPE, SUM, TABLE, Opcode
 from gradcore.numerics.fixed_point import MODES
 from gradcore.numerics.random_numbers import random_tag
-from gradcore.ops.activation import TABLE_FRAC
+from gradcore.ops.activation import TABLE_FRAC, Relu
+from gradcore.ops.addition import Addition
 from gradcore.ops.average_pooling import BITS
 from gradcore.ops.max_pooling import MaxPooling
 from gradcore.ops.windows import Windows
 
-TEXT = {MAXIMUM: "maximum", INDEX: "index", SUM: "sum", CHOOSE: "choose", TABLE: "table", SLOPE: "slope"}
+TEXT = {MAXIMUM: "maximum", INDEX: "index", SUM: "sum", CHOOSE: "choose", TABLE: "table", SLOPE: "slope", ADD: "add"}
 CHUNK, REQUEST = 64, 8  # beats of a read at most, cycles that each read takes besides
 MOST_BEATS = FIELDS[Opcode.VECTOR]["n_beats"].range[1]  # of a pixel
 DRAM_ADDRESSES = 1 << 48
@@ -27,61 +28,118 @@ ONE = Windows((1, 1), (1, 1))
 def forward_stages(body: Body, index: int):
     """Emits the stages behind layer `index` in the forward pass; in training with the indices that the backward pass
     chooses by."""
-    setting, at = body.setting, 0
-    for group in range(setting.memory.out[index].layout.groups * bool(setting.memory.stages[index])):
+    setting = body.setting
+    _clear_zeros(body, index)
+    for group in range(_groups(setting, index)):
         ops: list[Op] = []
         for place in setting.memory.stages[index]:
             move = _Move(setting, setting.layers[index].name, group)
-            stage, windows = place.step.stage, _windows(place)
-            if place.tables:
-                ops += _need_table(body, move.layer, place.tables[0])
-                more = dict(shift=stage.shift_fp, shift_a=_argument(place)) | _rounding(setting, stage.layer, "act")
-                ops.append(move.whole(TABLE, [place.source], place.result, **more))
-            elif stage and isinstance(stage.operator, MaxPooling):
-                ops.append(move.windows(MAXIMUM, windows, [place.source], place.result))
-            elif stage:
-                more = dict(shift=stage.shift_fp, multiplier=_share(windows)) | _rounding(setting, stage.layer, "act")
-                ops.append(move.windows(SUM, windows, [place.source], place.result, **more))
-            if body.train and place.indices:
-                more = dict(relu=place.step.relu)
-                ops.append(move.windows(INDEX, windows, [place.source], place.indices, **more))
-        at = _insert(body, setting.memory.out[index], group, ops, at)
+            if group < place.result.layout.groups:
+                ops += _forward(body, move, place)
+        _insert(body, ops)
 
 
 def backward_stages(body: Body, index: int):
     """Emits the stages behind layer `index` in the backward pass, from the last to the first."""
-    setting, at = body.setting, 0
-    for group in range(setting.memory.out[index].layout.groups * bool(setting.memory.stages[index])):
+    setting = body.setting
+    for group in range(_groups(setting, index)):
         ops: list[Op] = []
         for place in reversed(setting.memory.stages[index]):
             move = _Move(setting, setting.layers[index].name, group)
-            stage, windows = place.step.stage, _windows(place)
-            assert place.error and place.delta
-            if place.indices:
-                ops.append(move.back(CHOOSE, windows, [place.error, place.indices], place.delta))
-                continue
-            assert stage
-            more = dict(shift=stage.shift_bp) | _rounding(setting, stage.source_layer, "delta")
-            if place.tables:
-                ops += _need_table(body, move.layer, place.tables[1])
-                more |= dict(shift_a=_argument(place))
-                ops.append(move.whole(SLOPE, [place.error, place.source], place.delta, **more))
-            else:
-                more |= dict(multiplier=_share(windows))
-                ops.append(move.back(SUM, windows, [place.error], place.delta, **more))
-        at = _insert(body, setting.memory.error[index], group, ops, at)
+            if place.error and group < place.result.layout.groups:
+                for one in place.sums:
+                    ops.append(move.whole(ADD, [*one.terms], one.result))
+                ops += _backward(body, move, place)
+        _insert(body, ops)
 
 
-def _insert(body: Body, source: MapTensor, group: int, ops: list[Op], first: int) -> int:
-    """Puts the operations of a group where the last word of its `source` is stored, and not before `first`, so that
-    they run beside what follows; returns the place behind them."""
-    name, start, end = _range(source, group)
-    for at in range(len(body.ops), first, -1):
-        if any(n == name and a < end and start < b for n, a, b in body.ops[at - 1].writes):
-            first = at
-            break
-    body.ops[first:first] = ops
-    return first + len(ops)
+def _groups(setting: Setting, index: int) -> int:
+    """Image groups of the stages behind a layer; not all need have as many."""
+    return max((place.result.layout.groups for place in setting.memory.stages[index]), default=0)
+
+
+def _forward(body: Body, move: "_Move", place: StepPlace) -> list[Op]:
+    """A step in the forward pass, of an image group."""
+    ops: list[Op] = []
+    stage, windows, sources = place.step.stage, _windows(place), [*place.sources]
+    if stage:
+        operator = stage.operator
+        more = dict(shift=stage.shift_fp) | _rounding(body.setting, stage.layer, "act", stage.shift_fp)
+        if place.tables:
+            ops += _need_table(body, move.layer, place.tables[0])
+            ops.append(move.whole(TABLE, sources, place.result, shift_a=_argument(place), **more))
+        elif isinstance(operator, Addition):
+            finest = max(stage.fractions)
+            more |= {f"shift_{key}": finest - frac for key, frac in zip("ab", stage.fractions)}
+            ops.append(move.whole(ADD, sources, place.result, **more))
+        elif isinstance(operator, Relu):
+            ops.append(move.positive(sources[0], place.result))
+        elif isinstance(operator, MaxPooling):
+            ops.append(move.windows(MAXIMUM, windows, sources, place.result))
+        else:
+            ops.append(move.windows(SUM, windows, sources, place.result, multiplier=_share(windows), **more))
+    if body.train and place.indices:
+        relu = place.step.relu or bool(stage and isinstance(stage.operator, Relu))
+        ops.append(move.windows(INDEX, windows, sources, place.indices, relu=relu))
+    return ops
+
+
+def _backward(body: Body, move: "_Move", place: StepPlace) -> list[Op]:
+    """A step in the backward pass, of an image group: from its whole local gradient to what it contributes."""
+    ops: list[Op] = []
+    stage, windows = place.step.stage, _windows(place)
+    assert place.error
+    for k, delta in enumerate(place.deltas):
+        if delta is None or delta.addr == place.error.addr:
+            continue
+        if place.indices:
+            ops.append(move.back(CHOOSE, windows, [place.error, place.indices], delta))
+            continue
+        assert stage
+        shift, layer = stage.shifts_bp[k], stage.source_layers[k]
+        assert shift is not None and layer is not None
+        more = dict(shift=max(shift, 0)) | _rounding(body.setting, layer, "delta", shift)
+        if place.tables:
+            ops += _need_table(body, move.layer, place.tables[1])
+            ops.append(move.whole(SLOPE, [place.error, place.sources[0]], delta, shift_a=_argument(place), **more))
+        elif isinstance(stage.operator, Addition):
+            ops.append(move.whole(SUM, [place.error], delta, multiplier=1 << max(-shift, 0), **more))
+        else:
+            ops.append(move.back(SUM, windows, [place.error], delta, multiplier=_share(windows), **more))
+    return ops
+
+
+def _clear_zeros(body: Body, index: int):
+    """Writes the zeros for the first ReLU of a program that needs them: of pixels outside the map nothing is the
+    largest."""
+    setting, zeros = body.setting, body.setting.memory.zeros
+    if zeros and not body.cleared and any(_is_relu(place) for place in setting.memory.stages[index]):
+        body.cleared = True
+        op = _Move(setting, setting.layers[index].name, 0).whole(MAXIMUM, [zeros], zeros, first_x=1 << 14)
+        op.reads.clear()
+        _insert(body, [op])
+
+
+def _is_relu(place: StepPlace) -> bool:
+    return bool(place.step.stage and isinstance(place.step.stage.operator, Relu))
+
+
+def _insert(body: Body, ops: list[Op]):
+    """Puts the operations of a group where the last word that they read is stored, behind all other VECTORs, so that
+    they run beside what follows."""
+    made = [write for op in ops for write in op.writes]
+    read = [one for op in ops for one in op.reads if one not in made]
+    at = len(body.ops) if ops else 0
+    while at and not _precedes(body.ops[at - 1], read):
+        at -= 1
+    body.ops[at:at] = ops
+
+
+def _precedes(op: Op, read: list) -> bool:
+    """Must operations that read so come behind this one?"""
+    if op.instr.opcode == Opcode.VECTOR:
+        return True
+    return any(n == name and a < end and start < b for n, a, b in op.writes for name, start, end in read)
 
 
 def _range(tensor: MapTensor, group: int) -> tuple:
@@ -94,10 +152,12 @@ def _windows(place: StepPlace) -> Windows:
     return getattr(place.step.stage.operator, "windows", ONE) if place.step.stage else ONE
 
 
-def _rounding(setting: Setting, layer: int, kind: str) -> dict:
-    """Fields of the rounding of a tensor of `layer`; only stochastic rounding has a tag."""
+def _rounding(setting: Setting, layer: int, kind: str, shift: int) -> dict:
+    """Fields of the rounding of a tensor of `layer`, none where nothing is dropped; only stochastic rounding has a
+    tag."""
     mode = setting.network.mode(kind)
-    return dict(rounding=MODES[mode]) | (dict(rnd_tag=random_tag(layer, kind)) if mode == "stochastic" else {})
+    tag = dict(rnd_tag=random_tag(layer, kind)) if mode == "stochastic" else {}
+    return dict(rounding=MODES[mode]) | tag if shift > 0 else {}
 
 
 def _share(windows: Windows) -> int:
@@ -108,7 +168,7 @@ def _argument(place: StepPlace) -> int:
     """Shift of a word to the fraction of a table's argument; beyond the field's range it changes nothing."""
     low, high = FIELDS[Opcode.VECTOR]["shift_a"].range
     assert place.step.stage
-    return min(max(TABLE_FRAC - place.step.stage.source_frac, low), high)
+    return min(max(TABLE_FRAC - place.step.stage.fractions[0], low), high)
 
 
 def _need_table(body: Body, layer: str, table: TableTensor) -> list[Op]:
@@ -155,6 +215,18 @@ class _Move:
         place |= dict(height=rows, width=columns, n_y=rows, n_x=columns, n_beats=size // beat)
         return self._op(operation, sources, result, place | more, rows * columns)
 
+    def positive(self, source: MapTensor, result: MapTensor) -> Op:
+        """The larger of each word and zero: a window of two pixels, a row of the map or all of it and as many zeros."""
+        zeros, layout = self.setting.memory.zeros, result.layout
+        rows, size, beat = 1, layout.group_bytes, self.setting.config.mem_bytes
+        assert zeros
+        if size // beat > MOST_BEATS:
+            rows, size = layout.rows, layout.columns * layout.pitch * layout.vector_bytes
+        between = _range(source, self.group)[1] - zeros.addr
+        place = dict(stride_x=between, advance_x=between, stride_y=size, advance_y=size, n_kx=2, step_x=2, width=2)
+        place |= dict(n_ky=1, step_y=1, n_x=1, n_y=rows, height=rows, n_beats=size // beat)
+        return self._op(MAXIMUM, [zeros], result, place, 2 * rows, (source,))
+
     def windows(self, operation: int, windows: Windows, sources: list, result: MapTensor, **more) -> Op:
         """A word of the result from the words of its window."""
         if windows == ONE:
@@ -191,15 +263,16 @@ class _Move:
         names = (f"n_k{axis}", f"step_{axis}", f"n_{axis}", f"stride_{axis}", f"advance_{axis}")
         return dict(zip(names, (size, step, count, stride, advance))) | {("height", "width")[axis == "x"]: source}
 
-    def _op(self, operation: int, sources: list, result: MapTensor, place: dict, taps: int) -> Op:
-        """An operation with the fields `place`; the taps of all pixels that lie in the map are `taps`."""
+    def _op(self, operation: int, sources: list, result: MapTensor, place: dict, taps: int, others=()) -> Op:
+        """An operation with the fields `place`; the taps of all pixels that lie in the map are `taps`. others: sources
+        that the windows reach besides."""
         config = self.setting.config
-        layout = result.layout
+        layout, group = result.layout, 0 if others else self.group
         if "rnd_tag" in place:
             place = place | dict(n_base=self.group * layout.group_images, fold=layout.fold)
         place = dict(n_beats=layout.pitch * layout.vector_bytes // config.mem_bytes) | place
         behind = sum(place.get(f"first_{axis}", 0) * place[f"stride_{axis}"] for axis in "yx")
-        (_, target, _), starts = _range(result, self.group), [_range(tensor, self.group)[1] for tensor in sources]
+        (_, target, _), starts = _range(result, self.group), [_range(tensor, group)[1] for tensor in sources]
         addresses = dict(zip(("addr", "addr_b"), ((start + behind) % DRAM_ADDRESSES for start in starts)))
         instr = make(Opcode.VECTOR, self.layer, operation=operation, addr_out=target, **addresses, **place)
         beats, written = place["n_beats"], place["n_y"] * place["n_x"] * place["n_beats"]
@@ -212,6 +285,6 @@ class _Move:
             text,
             cycles,
             moved,
-            [_range(t, self.group) for t in sources],
+            [_range(t, group) for t in sources] + [_range(t, self.group) for t in others],
             [_range(result, self.group)],
         )

@@ -197,23 +197,19 @@ class _Builder:
         return Weights((*maps, *operator.kernel), fw, fb, bias, sums - fb if bias else 0, trainable)
 
     def _delta_fits(self, tensor: Tensor, readers: list[Node]) -> None:
-        """The exact sum of all contributions to a local gradient must fit, aligned to the finest."""
+        """Each exact contribution to a local gradient must fit, aligned to the finer of both fractions."""
         words, own = 1 << self.width - 1, tensor.known_delta_frac
-        parts = []
         for node in readers:
             frac = _contribution_frac(self.tensors, node)
+            if frac - own >= ACC_W:
+                text = f"the shift = {frac - own} is outside 0..{ACC_W - 1}"
+                raise NetworkError("format.delta", text, frac - ACC_W + 1, *self._layer_of(tensor))
             most = node.operator.backward_most(words, [self.tensors[key].shape for key in node.inputs])
-            parts.append((frac, most, node))
-        finest = max(own, *(frac for frac, *_ in parts))
-        if finest - own >= ACC_W:
-            text = f"the shift = {finest - own} is outside 0..{ACC_W - 1}"
-            raise NetworkError("format.delta", text, finest - ACC_W + 1, *self._layer_of(tensor))
-        *_, node = max(parts, key=lambda part: part[1] << finest - part[0])
-        try:
-            self._fits("backward", node.operator, sum(most << finest - frac for frac, most, _ in parts), 0)
-        except NetworkError as error:
-            error.layer, error.name = self._layer_of(self.tensors[node.name])
-            raise
+            try:
+                self._fits("backward", node.operator, most << max(own - frac, 0), 0)
+            except NetworkError as error:
+                error.layer, error.name = self._layer_of(self.tensors[node.name])
+                raise
 
     def _fits(self, what: str, operator: Operator, most: int, extra: int) -> None:
         room = (1 << ACC_W - 1) - 1

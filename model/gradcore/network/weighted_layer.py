@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gradcore.network.graph import Graph, Node
-from gradcore.network.stage import Stage, stages_behind
+from gradcore.network.stage import Stage, stages_between
 from gradcore.network.update_numbers import update_parameters
 from gradcore.ops.activation import LeakyRelu, Relu
 from gradcore.ops.checks import NetworkError
@@ -42,9 +42,9 @@ class LayerParameters:
     """All numbers of one layer with weights. Shapes without the image axis: (maps, rows, columns); symbols as in
     doc/numerics.md.
 
-    index: among the layers with weights; layer, output_layer: numbers that the random numbers of its sums and of the
-    local gradient behind its stages have; input, output: names of tensors; nodes: names of the nodes that are done in
-    one; stages: what stands behind those, from tensor to tensor.
+    index: among the layers with weights; layer: number that the random numbers of its sums have; input, output: names
+    of tensors; nodes: names of the nodes that are done in one; alone: the next layer alone reads what they leave, or
+    the loss; stages: what is done from tensor to tensor before the next layer.
     in_shape: input; conv_shape: sums and gate; out_shape: after pooling; weight_shape: (O, C, KY, KX). `bias_exp` is e,
     `shift_fp` = fa + fw - fo, `shift_bp` = fd + fw - fe (None where the input's local gradient is not needed);
     `fv`, `fvb`: fractions of the momenta; `learning_rate`: the layer's own, else the network's. A frozen layer
@@ -54,7 +54,6 @@ class LayerParameters:
 
     index: int
     layer: int
-    output_layer: int
     name: str
     input: str
     output: str
@@ -70,6 +69,7 @@ class LayerParameters:
     relu: bool
     pool: int | None
     factor: Factor | None
+    alone: bool
     stages: tuple[Stage, ...]
     fa: int
     fo: int
@@ -89,13 +89,8 @@ class LayerParameters:
 
     @property
     def gated(self) -> bool:
-        """Has its backward pass gates? Stages bring their own for a ReLU before them."""
-        return (self.relu and not self.stages) or bool(self.pool) or bool(self.factor and self.factor.gated)
-
-    @property
-    def end(self) -> str:
-        """Name of the tensor behind its stages."""
-        return self.stages[-1].name if self.stages else self.output
+        """Has its backward pass gates? Where others read what it leaves, indices are those of a ReLU."""
+        return (self.relu and self.alone) or bool(self.pool) or bool(self.factor and self.factor.gated)
 
 
 def weighted_layers(
@@ -103,11 +98,14 @@ def weighted_layers(
 ) -> tuple[LayerParameters, ...]:
     """One `LayerParameters` per parametric node of the graph of `network`; fractions(number): those of a layer by kind
     of tensor. Raises NetworkError with layer and name."""
-    nodes = [node for node in graph.nodes if node.operator.parametric]
-    result = []
-    for index, node in enumerate(nodes):
+    runs = [_run(graph, node) for node in graph.nodes if node.operator.parametric]
+    stages, result = stages_between(graph, {node.name for run in runs for node in run}), []
+    for index, run in enumerate(runs):
+        node = run[0]
         try:
-            result.append(_parameters(network, graph, index, node, fractions(node.layer)))
+            readers = graph.readers[run[-1].name]
+            alone = readers == tuple(following[0] for following in runs[index + 1 : index + 2])
+            result.append(_parameters(network, graph, index, run, alone, stages[index], fractions(node.layer)))
         except NetworkError as error:
             error.layer, error.name = node.layer, node.name
             raise
@@ -115,14 +113,18 @@ def weighted_layers(
 
 
 def _parameters(
-    network: "Network", graph: Graph, index: int, node: Node, fractions: Mapping[str, int]
+    network: "Network",
+    graph: Graph,
+    index: int,
+    run: list[Node],
+    alone: bool,
+    stages: tuple[Stage, ...],
+    fractions: Mapping[str, int],
 ) -> LayerParameters:
-    run = _run(graph, node)
+    node = run[0]
     source, sums, output = (graph.tensors[name] for name in (node.inputs[0], node.name, run[-1].name))
     operator, w, fe = node.operator, node.weights, source.delta_frac
-    assert isinstance(operator, Parametric) and w is not None and output.layer is not None
-    factor = _factor(graph, run)
-    stages = () if factor else stages_behind(graph, run[-1])
+    assert isinstance(operator, Parametric) and w is not None
     fv = fractions["momentum"]
     fvb = fractions.get("bias_momentum", w.fb + fv - w.fw)
     fd, own = sums.delta_frac, getattr(network.layers[node.layer], "learning_rate", None)
@@ -135,7 +137,6 @@ def _parameters(
     return LayerParameters(
         index=index,
         layer=node.layer,
-        output_layer=stages[-1].layer if stages else output.layer,
         name=node.name,
         input=source.name,
         output=output.name,
@@ -150,7 +151,8 @@ def _parameters(
         bias=w.bias,
         relu=any(isinstance(n.operator, Relu) for n in run),
         pool=2 if any(isinstance(n.operator, MaxPooling) for n in run) else None,
-        factor=factor,
+        factor=_factor(graph, run),
+        alone=alone,
         stages=stages,
         fa=source.frac,
         fo=sums.frac,

@@ -236,15 +236,19 @@ class _Integers:
         return self._rounded(self.network.graph.tensors[node.name], "act", sums, node.shift)
 
     def delta(self, tensor: Tensor, parts: list[tuple[Node, np.ndarray]]) -> np.ndarray:
-        """The local gradient of a tensor: the exact sum of all contributions, rounded once."""
-        graph = self.network.graph
-        if len(parts) == 1 and not parts[0][0].operator.sums_back:
-            return parts[0][1]  # words already
-        fractions = [graph.contribution_frac(node) for node, _ in parts]
-        own = tensor.known_delta_frac
-        finest = max(own, *fractions)
-        aligned = (part << finest - frac for frac, (_, part) in zip(fractions, parts))
-        return self._rounded(tensor, "delta", sum(aligned, np.zeros_like(parts[0][1])), finest - own)
+        """The local gradient of a tensor: each contribution is rounded to words, then one after the other is added."""
+        first, *others = (self._contribution(tensor, *part) for part in parts)
+        for words in others:
+            first = self._rounded(tensor, "delta", first + words, 0)
+        return first
+
+    def _contribution(self, tensor: Tensor, node: Node, sums: np.ndarray) -> np.ndarray:
+        """What a reader contributes to the local gradient of a tensor, as words."""
+        if not node.operator.sums_back:
+            return sums  # words already
+        frac, own = self.network.graph.contribution_frac(node), tensor.known_delta_frac
+        finest = max(own, frac)
+        return self._rounded(tensor, "delta", sums << finest - frac, finest - own)
 
     def count(self, tensor: Tensor, kind: str, clipped: list[int], words: np.ndarray) -> None:
         """Count the saturated words of a tensor by its layer's name."""

@@ -274,7 +274,7 @@ def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> in
     returns the number of gradients compared."""
     compiled, last, gradients = device._compiled[images], trainer.last, 0
     watch.collect(device, compiled)
-    memory = compiled.memory
+    memory, stages = compiled.memory, {stage.name for p in trainer.network.parameters for stage in p.stages}
     for p in trainer.network.parameters:
         for place in (place for place in memory.stages[p.index] if place.step.stage):
             name = place.step.stage.name
@@ -283,7 +283,7 @@ def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> in
                 same_map(f"{name} delta", device, place.error, last["deltas"][name])
         if p.index:
             assert memory.act[p.index].base_sel == FIXED
-            if stored(compiled, memory.act[p.index]) and not memory.stages[p.index - 1]:
+            if stored(compiled, memory.act[p.index]) and p.input not in stages:
                 same_map(f"{p.name} input", device, memory.act[p.index], last["act"][p.index])
         delta = memory.delta[p.index]
         want = last["deltas"].get(p.nodes[-2 if p.factor else -1] if p.pool else p.name)

@@ -156,8 +156,7 @@ def test_formats_of_their_own():
     [
         ((Conv(5), Dense(3), Tanh()), {}, "tanh2", "a tanh before the loss"),
         ((Conv(5), Sigmoid(), Dropout()), {}, "dropout2", "dropout"),
-        ((Conv(5), MAX, ReluLayer()), {}, "relu2", "ReLU"),
-        ((Conv(5, relu=False), LeakyReluLayer(), MAX), {}, "pool2", "maximum pooling"),
+        ((Conv(5, relu=False), LeakyReluLayer(), MAX), {}, "leaky1", "a leaky ReLU that"),
         ((MAX,), {}, "pool0", "maximum pooling"),
         (
             (Conv(5, relu=False, formats=dict(delta=15)), Tanh(formats=dict(delta=-5))),
