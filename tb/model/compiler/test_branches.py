@@ -92,7 +92,7 @@ def random_network(rng, config: EngineConfig) -> Network:
             return network
 
 
-@pytest.mark.parametrize("seed", seeds(12, 3))
+@pytest.mark.parametrize("seed", seeds(12, 2))
 @pytest.mark.parametrize("engine", ENGINES)
 def test_random_networks_train_bit_exactly(engine, seed):
     network = random_network(np.random.default_rng(seed), ENGINES[engine])
@@ -157,14 +157,18 @@ def test_contributions_saturate_one_after_the_other():
 
 
 @pytest.mark.parametrize(
-    "act, delta", [((8, 11, 7), (10, 13, 11)), ((11, 8, 11), (13, 9, 14)), ((10, 10, 7), (9, 9, 9))]
+    "act, delta, rounding",
+    [
+        ((8, 11, 7), (10, 13, 11), "half_even"),
+        ((11, 8, 11), (13, 9, 14), "half_up"),
+        ((10, 10, 7), (9, 9, 9), "truncate"),
+    ],
 )
-def test_formats_of_their_own(act, delta):
+def test_formats_of_their_own(act, delta, rounding):
     """Both terms of an addition and its result."""
     one, other, both = (dict(zip(("act", "delta"), pair)) for pair in zip(act, delta))
     layers = conv("a", formats=one), conv("b", formats=other), Add(inputs=("a", "b"), formats=both)
-    for seed, rounding in enumerate(MODES):
-        train_on_machine(network_of(*layers, rounding=rounding), GRID4, seed)
+    train_on_machine(network_of(*layers, rounding=rounding), GRID4, 1)
 
 
 def test_a_relu_longer_than_a_pixel(monkeypatch):
