@@ -14,11 +14,21 @@ from tb.support.engines import BYTES, SMALL
 
 @pytest.mark.parametrize("config, seeds", [(SMALL, range(101, 109)), (BYTES, range(201, 206))], ids=["small", "bytes"])
 def test_rtl_trains_as_the_reference(config, seeds):
-    library = build_engine(config)[0]
     for seed in seeds:
         rng = np.random.default_rng(seed)
-        network = random_network(rng, config)
-        print(f"seed {seed}: {network}")
-        memory = Memory(size=1 << 26, latency=int(rng.integers(1, 100)), stall=float(rng.choice([0, 0.3])), seed=seed)
-        with SimBackend(library, memory) as backend:
-            train(backend, network, config, seed, iterations=2)
+        trains(random_network(rng, config), config, seed, rng)
+
+
+def test_stages_before_softmax():
+    for seed in range(301, 305):
+        rng = np.random.default_rng(seed)
+        while not (network := random_network(rng, SMALL)).parameters[-1].stages:
+            pass
+        trains(network, SMALL, seed, rng)
+
+
+def trains(network, config, seed: int, rng):
+    print(f"seed {seed}: {network}")
+    memory = Memory(size=1 << 26, latency=int(rng.integers(1, 100)), stall=float(rng.choice([0, 0.3])), seed=seed)
+    with SimBackend(build_engine(config)[0], memory) as backend:
+        train(backend, network, config, seed, iterations=2)

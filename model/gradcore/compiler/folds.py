@@ -46,7 +46,7 @@ def choose_folds(layers, grid: int, images: int, floors=None, finer: bool = Fals
             if stage % 2 == 0:
                 cost = forward_steps if finer else forward_passes
                 costs = [cost(p, grid, fold, images) for fold in range(top + 1)]
-            elif (p.pool or has_windows(p)) and layers[index + 1].shift_bp is not None:
+            elif (p.pool or has_windows(p)) and index + 1 < len(layers) and layers[index + 1].shift_bp is not None:
                 costs = [backward_steps(layers[index + 1], grid, fold, images) for fold in range(top + 1)]
             else:
                 folds.append(limit)

@@ -10,6 +10,7 @@ from gradcore.ops.activation import LeakyRelu, Relu
 from gradcore.ops.addition import Addition
 from gradcore.ops.dropout import Dropping
 from gradcore.ops.layer import Parametric
+from gradcore.ops.loss import SOFTMAX
 from gradcore.ops.max_pooling import MaxPooling
 
 PLAIN = "convolutions, each with a ReLU, a table or a pooling behind it"
@@ -46,8 +47,9 @@ def check_stages(network, p):
     """Refuse stages behind a layer that VECTOR cannot do. Raises NotOnEngine."""
     for stage in p.stages:
         layer, operator = _layer(stage), stage.operator
-        if p.output == network.graph.output.name or stage.name == network.graph.output.name:
-            raise NotOnEngine(layer, f"{_a(operator)} before the loss", "one before the last convolution")
+        if stage.name == network.graph.output.name and network.loss != SOFTMAX:
+            nearest = f"the loss {SOFTMAX}, or one before the last convolution"
+            raise NotOnEngine(layer, f"{_a(operator)} before the loss {network.loss}", nearest)
         if INPUT in stage.inputs:
             raise NotOnEngine(layer, f"{_a(operator)} of the network's input", "one behind a convolution")
         if isinstance(operator, MaxPooling):

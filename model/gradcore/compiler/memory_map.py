@@ -133,6 +133,12 @@ class MemoryMap:
     tables: tuple
     zeros: MapTensor | None
 
+    @property
+    def loss_error(self) -> MapTensor:
+        """The local gradient that the loss makes: behind the last layer or its last stage."""
+        error: MapTensor = self.stages[-1][-1].error if self.stages[-1] else self.delta[-1]
+        return error
+
     def tensors(self) -> list:
         """All DRAM tensors by address, those behind BASE0 first."""
         maps = [*self.act, *(t for t in (*self.delta, *self.spilled) if t), self.target]
@@ -246,14 +252,14 @@ def memory_map(network, forward, layers, config: EngineConfig, images: int, choi
 
     tensors.act |= {p.output: tensor for p, tensor in zip(layers, out)}
     stages = [place_steps(p, tensors, own, tables) for p, own in zip(layers, delta)]
-    act += [tensors.act[p.input] for p in layers[1:]] + [out[-1]]
+    act += [tensors.act[p.input] for p in layers[1:]] + [stages[-1][-1].result if stages[-1] else out[-1]]
     error = [None if p.shift_bp is None else tensors.part(p.input, p.name, 0) for p in layers]
-    classes = layout(folds[-1].fp, layers[-1].out_shape, unit(len(layers) - 1, len(layers)))
-    target = MapTensor("targets", classes, TARGETS, 0, _tile(classes))
+    classes = act[-1].layout
+    target = MapTensor("targets", classes, TARGETS, 0, act[-1].tile)
 
     wanted, spilled = {}, [None] * len(layers)
     for index, (p, tensor) in enumerate(zip(layers, delta)):
-        if index == len(layers) - 1 or not p.gated or not tensor:
+        if (index == len(layers) - 1 and not p.stages) or not p.gated or not tensor:
             continue
         users = {index} if p.pool else {index, index + 1}
         tile = Tile(tensor.tile.fold, tensor.tile.channels, tensor.tile.rows, tensor.tile.columns)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Softmax with cross-entropy: COMPUTE leaves the outputs of the last layer in an operand buffer, STORE takes them to
-DRAM, LOAD brings them back three times over as the local gradient."""
+DRAM, LOAD brings them back three times over as the local gradient. Where stages are behind the last layer, the outputs
+are what VECTOR has made of its, and the local gradient is that of the last stage."""
 
 from gradcore.compiler.body import Body
 from gradcore.compiler.limits import CompileError
@@ -22,7 +23,8 @@ def softmax(setting: Setting, group: int, place: Place) -> list:
 def softmax_strips(body: Body):
     """The same where the outputs are in DRAM already, to where the local gradient is to be, too."""
     setting, memory, config = body.setting, body.setting.memory, body.setting.config
-    name, tile = setting.layers[setting.last].name, memory.delta[setting.last].tile
+    name, error = setting.layers[setting.last].name, memory.loss_error
+    tile = error.tile
     for quantity, size, depth in (
         ("vectors of the classes of a group of images", tile.size, config.act_depth),
         ("gate vectors of the targets of a group of images", memory.gate_vectors + tile.size, config.gate_depth),
@@ -36,7 +38,7 @@ def softmax_strips(body: Body):
         place = Place(1, base, tile, (("buf1", base, base + tile.size),))
         body.ops.append(load_gate(setting, name, memory.target, group, memory.gate_vectors))
         body.ops.append(_load(setting, group, place, memory.gate_vectors))
-        body.ops.append(store(setting, name, memory.delta[setting.last], group, place))
+        body.ops.append(store(setting, name, error, group, place))
 
 
 def _outputs(setting: Setting):
@@ -69,6 +71,6 @@ def _load(setting: Setting, group: int, place: Place, first: int | None = None) 
     )
     slices, beats = config.lanes // SLICE, READINGS * fields["run_beats"]
     cycles = READINGS * size * max(slices + 1, LEAST) + DIVISION * slices + LATENCY
-    text = f"{setting.memory.delta[setting.last].name} group {group} of {_outputs(setting).name}"
+    text = f"{setting.memory.loss_error.name} group {group} of {_outputs(setting).name}"
     reads = [dram, ("gate", gates, gates + size)]
     return Op(instr, name, text, max(beats, cycles), beats, reads, [*place.ranges])

@@ -15,7 +15,7 @@ from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import ADD, CHOOSE, INDEX, MAXIMUM, SUM, Opcode
 from gradcore.network.description import Network
 from gradcore.numerics.fixed_point import MODES
-from gradcore.ops.activation import LeakyReluLayer, ReluLayer
+from gradcore.ops.activation import LeakyReluLayer, ReluLayer, Tanh
 from gradcore.ops.addition import Add
 from gradcore.ops.average_pooling import AveragePool
 from gradcore.ops.checks import NetworkError
@@ -161,7 +161,7 @@ def test_contributions_saturate_one_after_the_other():
     [
         ((8, 11, 7), (10, 13, 11), "half_even"),
         ((11, 8, 11), (13, 9, 14), "half_up"),
-        ((10, 10, 7), (9, 9, 9), "truncate"),
+        ((10, 10, 7), (9, 9, 9), "stochastic"),
     ],
 )
 def test_formats_of_their_own(act, delta, rounding):
@@ -169,6 +169,22 @@ def test_formats_of_their_own(act, delta, rounding):
     one, other, both = (dict(zip(("act", "delta"), pair)) for pair in zip(act, delta))
     layers = conv("a", formats=one), conv("b", formats=other), Add(inputs=("a", "b"), formats=both)
     train_on_machine(network_of(*layers, rounding=rounding), GRID4, 1)
+
+
+@pytest.mark.parametrize("rounding", ["half_even", "stochastic"])
+@pytest.mark.parametrize(
+    "layers",
+    [
+        (Conv(4, 3, 1, relu=True), AveragePool(window=(6, 7))),
+        (Conv(4, 3, 1), Tanh(), AveragePool(window=(6, 7))),
+        (conv("a"), conv("b", "a"), Add(inputs=("a", "b")), AveragePool(window=(6, 7))),
+        (Dense(4, name="a"), Dense(4, name="b", inputs=("a",)), Add(inputs=("a", "b"))),
+    ],
+)
+def test_stages_before_softmax(layers, rounding):
+    """Mean of whole maps, tables and additions as the last layer."""
+    network = Network("last", (2, 6, 7), layers, SOFTMAX, rounding=rounding, minibatch=20, learning_rate=0.5)
+    train_on_machine(network, GRID4, 1)
 
 
 def test_a_relu_longer_than_a_pixel(monkeypatch):

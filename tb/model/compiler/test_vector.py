@@ -47,8 +47,18 @@ def random_stage(rng, shape: tuple):
     return AveragePool(window=window, stride=stride, pad=pad)
 
 
+def ends_in_stages(rng, pixels: tuple, last: Dense) -> list:
+    """A table behind the last layer, or instead of it a global mean over maps of `pixels`, half of them with a table
+    before them."""
+    if rng.random() < 0.4:
+        return [last, Tanh()]
+    table = [Sigmoid()] * int(rng.integers(0, 2))
+    return [Conv(last.maps, (1, 1), relu=bool(rng.random() < 0.5)), *table, AveragePool(window=tuple(pixels))]
+
+
 def random_network(rng, config: EngineConfig) -> Network:
-    """Convolutions and fully connected layers with up to two stages behind each but the last, of all rounding modes."""
+    """Convolutions and fully connected layers with up to two stages behind each, behind the last one before softmax
+    alone, of all rounding modes."""
     while True:
         shape = int(rng.integers(1, 6)), int(rng.integers(2, 13)), int(rng.integers(2, 13))
         layers, pixels, stages = [], shape[1:], 0
@@ -66,13 +76,16 @@ def random_network(rng, config: EngineConfig) -> Network:
         if rng.random() < 0.3:
             layers.append(Dense(int(rng.integers(1, 12)), relu=bool(rng.random() < 0.5)))
             layers.append(Tanh())
-            stages += 1
+            stages, pixels = stages + 1, (1, 1)
         layers.append(Dense(int(rng.integers(2, 8))))
+        loss = str(rng.choice(["euclidean", "square_hinge", SOFTMAX]))
+        if loss == SOFTMAX and rng.random() < 0.6:
+            layers[-1:] = ends_in_stages(rng, pixels, layers[-1])
+            stages += 1
         images = int(rng.choice([1, 3, 17, 70]))
         plain = [mode for mode in MODES if mode != "stochastic"]
         modes = {kind: "stochastic" if rng.random() < 0.6 else str(rng.choice(plain)) for kind in ("act", "delta")}
         modes["param"] = "stochastic"
-        loss = str(rng.choice(["euclidean", "square_hinge", SOFTMAX]))
         more = (loss, "momentum", 0.5, 0.9, images, config.data_width, modes)
         try:
             network = Network("stages", shape, tuple(layers), *more)
@@ -154,7 +167,13 @@ def test_formats_of_their_own():
 @pytest.mark.parametrize(
     "layers, more, name, what",
     [
-        ((Conv(5), Dense(3), Tanh()), {}, "tanh2", "a tanh before the loss"),
+        ((Conv(5), Dense(3), Tanh()), dict(loss="square_hinge"), "tanh2", "a tanh before the loss square_hinge"),
+        (
+            (Conv(5), AveragePool(window=(7, 7))),
+            dict(loss="euclidean"),
+            "average1",
+            "an average pooling before the loss",
+        ),
         ((Conv(5), Sigmoid(), Dropout()), {}, "dropout2", "dropout"),
         ((Conv(5, relu=False), LeakyReluLayer(), MAX), {}, "leaky1", "a leaky ReLU that"),
         ((MAX,), {}, "pool0", "maximum pooling"),
