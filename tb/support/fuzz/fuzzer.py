@@ -71,8 +71,8 @@ def _program(config: EngineConfig, seed: int, number: int) -> Case:
 
 
 def reads_unknown_points(words, config: EngineConfig) -> bool:
-    """Does a VECTOR take its function from a table that the program has not loaded as a whole? Its words are rounded and
-    saturated, so that those of other points may be the same by chance."""
+    """Does a VECTOR take its function from a table that the program has not loaded as a whole? Its words are rounded
+    and saturated, so that those of other points may be the same by chance."""
     loaded = False
     for word in words:
         instr, code = parsed(word, config)
