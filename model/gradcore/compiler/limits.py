@@ -35,16 +35,15 @@ REFUSED = (
         "a convolution in groups of other than multiples of COLS maps",
         "a column group, and what a LOAD brings of a group, would begin in the middle of COLS channels",
     ),
-    (
-        "an addition of more than two tensors, or that rounds stochastically",
-        "VECTOR adds two, and has no random numbers",
-    ),
+    ("an addition of more than two tensors", "VECTOR adds two"),
     (
         "a leaky ReLU or dropout that others than the next convolution read, a second layer on the input",
         "their factors are the drain's; images have one fold",
     ),
-    ("a sigmoid, tanh or pooling before the loss", "the drain makes the local gradient of what the array leaves"),
-    ("a sigmoid, tanh or mean with stochastic rounding", "VECTOR has no random numbers"),
+    (
+        "a sigmoid, tanh, mean or addition before a loss other than softmax",
+        "the drain makes the local gradient of what the array leaves",
+    ),
     ("a maximum pooling of 256 pixels in 8 bits", "a word cannot number them, and none"),
     (
         "a dropout behind a sigmoid, tanh or pooling, a leaky ReLU or dropout before one",
