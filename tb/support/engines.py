@@ -10,6 +10,7 @@ NARROW = EngineConfig(
 )
 # Room for whole networks. A scrub takes as many cycles as the deepest buffer has rows.
 DEEPER = dict(act_depth=1024, wgt_depth=2048, grad_depth=2048, gate_depth=4096)
+WIDE = EngineConfig(grid=4, cols=8, mem_bytes=16, **DEEPER)
 BYTES = EngineConfig(grid=4, cols=4, data_width=8, mem_bytes=8, **DEEPER)
 # Nothing fits as a whole: every buffer at its least depth.
 TINY = EngineConfig(grid=4, cols=4, mem_bytes=64, act_depth=64, wgt_depth=16, grad_depth=16, gate_depth=64)

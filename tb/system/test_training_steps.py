@@ -18,17 +18,17 @@ from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
 from tb.model.compiler.networks import fitting_network, splitting_network, train, train_on_machine
 from tb.support.cases import first, long, seeds
-from tb.support.engines import BYTES, DEEPER
+from tb.support.engines import BYTES, DEEPER, WIDE
 from tb.support.sim import ENGINES as FRONTS
 from tb.support.sim import simulation
 
 ENGINES = {
     "8x8x16": EngineConfig(),
     "4x4x4-8bit": BYTES,
-    "4x4x8": EngineConfig(grid=4, cols=8, mem_bytes=16, **DEEPER),
+    "4x4x8": WIDE,
     "4x4x16-11bit": EngineConfig(grid=4, cols=16, data_width=11, mem_bytes=32, **DEEPER),
 }
-DEEP = EngineConfig(grid=4, cols=8, mem_bytes=16, **DEEPER | dict(gate_depth=1 << 20))
+DEEP = replace(WIDE, gate_depth=1 << 20)
 
 
 @pytest.mark.parametrize("seed", seeds(8, 2))
