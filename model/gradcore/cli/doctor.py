@@ -24,6 +24,7 @@ PACKAGES = {
 }
 DISTRIBUTIONS = {"sklearn": "scikit-learn"}
 PROGRAMS = {
+    "clang++": ("a simulated engine of twice the speed", False),
     "g++": ("the simulated engine", True),
     "make": ("the simulated engine", True),
     "perl": ("Verilator", True),
