@@ -127,6 +127,10 @@ class BackwardWeights(_Weights):
     """Rows of input maps, of all output groups."""
 
     @cached_property
+    def layout(self) -> RowLayout:
+        return replace(self.body.setting.memory.weight[self.index].layout.by_taps, outputs=self.group.sizes[0])
+
+    @cached_property
     def _tiles(self) -> list:
         """Tiles, two at once on chip if possible; none where rows come part by part."""
         if self.own:
@@ -144,7 +148,7 @@ class BackwardWeights(_Weights):
     def need(self, maps: tuple) -> Rows:
         """LOADW of the tile of some input maps, of all output groups and taps, unless it is there."""
         if self.own:
-            return self._own()
+            return self._turned(self._own())
         if self.held and self.held[0] == maps:
             return self.held[1]
         layout, width = self.layout, maps[1] - maps[0]
@@ -154,6 +158,15 @@ class BackwardWeights(_Weights):
         self._load(maps[0], each, width, base, runs)
         self.held = maps, Rows(base, base + each * width, base + each * width)
         return self.held[1]
+
+    def _turned(self, rows: Rows) -> Rows:
+        """Rows that the layer has for itself: LOADW once more where the maps of a tap would be in the banks of others,
+        because FP has all taps as input maps."""
+        taps, inputs = self.layout.kernel != (1, 1), self.layout.inputs
+        if self.body.setting.strided(self.index) and taps and inputs % self.layout.cols and not self.held:
+            self._load(0, self.layout.rows // inputs, inputs, rows.base)
+            self.held = (0, inputs), rows
+        return rows
 
     def of_part(self, part: Part, maps: tuple) -> int:
         """Rows that a part takes for itself, of some input maps."""
