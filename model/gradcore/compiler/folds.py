@@ -29,8 +29,8 @@ def choose_folds(
     at least 1 in front of a pooling and at least `floors[stage]`. Stage 2*l is layer l's sums, 2*l+1 its output.
     `finer`: sums get the fold with the fewest steps (ties: the finer), because blocks of fewer pixels leave out more
     taps. Behind windows, whose tensors have fold 0, the folds begin anew; `flat`: the coarsest for what they stand
-    between, floors permitting. `errors`: the layers as BP computes them, if those with a stride differ; what is unfolded
-    for those, and the local gradient that gets zeros between its pixels, have fold 0, too."""
+    between, floors permitting. `errors`: the layers as BP computes them, others than `layers` where they have a stride;
+    what is unfolded for those, and the local gradient that gets zeros between its pixels, have fold 0, too."""
     top, floors, errors = grid.bit_length() - 1, floors or {}, errors or layers
     strided = [index for index, p in enumerate(layers) if index and p is not errors[index]]
     apart = {index for index, p in enumerate(layers) if has_windows(p)}.union(*({k - 1, k} for k in strided))

@@ -14,7 +14,7 @@ from gradcore.compiler.stream_gradients import gradient_strips
 from gradcore.compiler.strided import spread_delta
 from gradcore.compiler.strips import Axis, choose_strips
 from gradcore.compiler.vectors import backward_stages
-from gradcore.compiler.weights import BackwardWeights
+from gradcore.compiler.weights import BackwardWeights, other_banks
 from gradcore.isa.fold import ceil_div
 from gradcore.isa.instruction import GATE_BUFFER
 
@@ -29,7 +29,8 @@ def backward_strips(body: Body, index: int):
     if setting.has_errors(index):
         spread_delta(body, index)
         errors = [step for group in map_groups(setting.errors[index]) for step in _errors(body, index, group)]
-    between = bool(errors and body.weight_rows[index]) and index in setting.choices.between
+    stay = bool(errors and body.weight_rows[index]) and not other_banks(setting, index)
+    between = stay and index in setting.choices.between
     if between:
         body.need_weights(index)
     else:

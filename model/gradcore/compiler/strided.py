@@ -32,34 +32,35 @@ def spread_delta(body: Body, index: int):
 
 def _unfolded(move: Move, index: int) -> list[Op]:
     """Of an image group. The taps of a row of the kernel are neighbours in the input, too, so a pixel of VECTOR is all
-    of them, as long as they lie in the map; where they do not, each is one, and those outside are zero."""
+    of them, as long as they lie in the map and nothing between them; else each is one, and those outside are zero."""
     p, memory = move.setting.network.parameters[index], move.setting.memory
     source, result = memory.plain[index], memory.act[index]
     (rows, columns), (_, high, wide) = p.weight_shape[2:], p.conv_shape
-    (down, right), (above, left), (height, width) = p.stride, p.pad, p.in_shape[1:]
+    (down, right), (above, left), (maps, height, width) = p.stride, p.pad, p.in_shape
     pixel = source.layout.pitch * source.layout.vector_bytes
-    beats, line = pixel // move.setting.config.mem_bytes, width * pixel
-    taps = rows * columns
+    tap, line = result.layout.pitch * result.layout.vector_bytes // (rows * columns), width * pixel
 
-    def op(axes: tuple, length: int, at: int) -> Op:
-        """`axes` of the result: (pixels, first row or column of the map, from one to the next, its size, bytes)."""
-        place, found = dict(n_ky=1, n_kx=1, n_beats=length * beats), 1
-        for axis, extent, (count, first, step, size, stride) in zip("yx", ("height", "width"), axes):
-            place |= {f"n_{axis}": count, f"first_{axis}": first, f"step_{axis}": step, extent: size}
+    def op(axes: tuple, taps: int, first: int) -> Op:
+        """`taps` at once, from the tap `first` of all on. axes: (pixels, first row or column of the map, from one to
+        the next, its size, bytes)."""
+        place, found = dict(n_ky=1, n_kx=1, n_beats=taps * tap // move.setting.config.mem_bytes), 1
+        for axis, extent, (count, start, step, size, stride) in zip("yx", ("height", "width"), axes):
+            place |= {f"n_{axis}": count, f"first_{axis}": start, f"step_{axis}": step, extent: size}
             place |= {f"stride_{axis}": stride, f"advance_{axis}": step * stride}
-            found *= sum(0 <= first + k * step < size for k in range(count))
-        return move.op(MAXIMUM, [source], result, place, found, behind=at * pixel)
+            found *= sum(0 <= start + k * step < size for k in range(count))
+        return move.op(MAXIMUM, [source], result, place, found, behind=first * tap)
 
-    inside = [x for x in range(wide) if columns == 1 or 0 <= x * right - left <= width - columns]
+    joined = source.layout.pitch == maps
+    inside = [x for x in range(wide) if columns == 1 or (joined and 0 <= x * right - left <= width - columns)]
     if rows == 1 and len(inside) == wide:
         return [op(((high, -above, down, height, line), (wide, -left, right, width, pixel)), columns, 0)]
     ops = []
     for y in range(high):
         lines = (rows, y * down - above, 1, height, line)
         for x in range(wide):
-            at = (y * wide + x) * taps
+            first = (y * wide + x) * rows * columns
             if x not in inside:
-                ops.append(op((lines, (columns, x * right - left, 1, width, pixel)), 1, at))
+                ops.append(op((lines, (columns, x * right - left, 1, width, pixel)), 1, first))
             elif x == inside[0]:
-                ops.append(op(((len(inside), x * right - left, right, width, pixel), lines), columns, at))
+                ops.append(op(((len(inside), x * right - left, right, width, pixel), lines), columns, first))
     return ops

@@ -10,9 +10,16 @@ from gradcore.compiler.map_groups import MapGroup
 from gradcore.compiler.operation import Part, Rows
 from gradcore.compiler.products import splits
 from gradcore.compiler.rings import Region
+from gradcore.compiler.setting import Setting
 from gradcore.compiler.tiles import input_tiles, output_tiles
 from gradcore.compiler.transfers import load_bias, load_rows
 from gradcore.isa.fold import RowLayout, ceil_div
+
+
+def other_banks(setting: Setting, index: int) -> bool:
+    """Are rows of the weights of a layer in other banks for BP than for FP, which has all taps as input maps?"""
+    layout = setting.memory.weight[index].layout
+    return layout.taps != (1, 1) and setting.has_errors(index) and layout.weight_shape[0] % layout.cols > 0
 
 
 @dataclass
@@ -148,7 +155,7 @@ class BackwardWeights(_Weights):
     def need(self, maps: tuple) -> Rows:
         """LOADW of the tile of some input maps, of all output groups and taps, unless it is there."""
         if self.own:
-            return self._turned(self._own())
+            return self._anew(self._own())
         if self.held and self.held[0] == maps:
             return self.held[1]
         layout, width = self.layout, maps[1] - maps[0]
@@ -159,13 +166,11 @@ class BackwardWeights(_Weights):
         self.held = maps, Rows(base, base + each * width, base + each * width)
         return self.held[1]
 
-    def _turned(self, rows: Rows) -> Rows:
-        """Rows that the layer has for itself: LOADW once more where the maps of a tap would be in the banks of others,
-        because FP has all taps as input maps."""
-        taps, inputs = self.layout.kernel != (1, 1), self.layout.inputs
-        if self.body.setting.strided(self.index) and taps and inputs % self.layout.cols and not self.held:
-            self._load(0, self.layout.rows // inputs, inputs, rows.base)
-            self.held = (0, inputs), rows
+    def _anew(self, rows: Rows) -> Rows:
+        """Rows that the layer has for itself, with LOADW of what FP has left in other banks."""
+        if other_banks(self.body.setting, self.index) and not self.held:
+            self._load(0, self.layout.rows // self.layout.inputs, self.layout.inputs, rows.base)
+            self.held = (0, self.layout.inputs), rows
         return rows
 
     def of_part(self, part: Part, maps: tuple) -> int:
