@@ -162,7 +162,7 @@ def test_steps_and_price():
     for instr in (instr for instr in ops if instr.opcode == Opcode.COMPUTE):
         assert instr["mode"] == BP or (instr["n_ky"] == instr["n_kx"] == 1)
         steps[instr["mode"]] += compute_cycles(instr, config.cols)[1]
-    across = -(-5 // (config.grid >> compiled.memory.folds[1].fp))
+    across = -(-5 // 2 ** compiled.memory.folds[1].fp)
     assert steps[FP] == (9 * 4 + 1) * across**2
     assert steps[BP] <= 9 * 4 * 3 * 3
     vectors = [instr["operation"] for instr in ops if instr.opcode == Opcode.VECTOR]
