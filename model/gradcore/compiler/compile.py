@@ -30,7 +30,7 @@ def compile_network(
     for known, compiled in recent:
         if known == asked:
             return compiled
-    check_network(network, config.cols)
+    check_network(network, config)
     check_reductions(network, config)
     compiled = search(network.with_minibatch(images), config, images, keep)
     recent.append((asked, compiled))

@@ -21,47 +21,54 @@ class LayerFolds:
     stored: int
 
 
-def choose_folds(layers, grid: int, images: int, floors=None, finer: bool = False, flat: int | None = None) -> list:
+def choose_folds(
+    layers, grid: int, images: int, floors=None, finer: bool = False, flat: int | None = None, errors=None
+) -> list:
     """`LayerFolds` per layer: sums get the fold with the fewest passes, a pooled map the one in which the next layer's
     backward pass is shortest (ties: the coarser; without one that of its sums); never coarser than the map before it,
     at least 1 in front of a pooling and at least `floors[stage]`. Stage 2*l is layer l's sums, 2*l+1 its output.
     `finer`: sums get the fold with the fewest steps (ties: the finer), because blocks of fewer pixels leave out more
     taps. Behind windows, whose tensors have fold 0, the folds begin anew; `flat`: the coarsest for what they stand
-    between, floors permitting."""
-    top, floors = grid.bit_length() - 1, floors or {}
+    between, floors permitting. `errors`: the layers as BP computes them, others than `layers` where they have a stride;
+    what is unfolded for those, and the local gradient that gets zeros between its pixels, have fold 0, too."""
+    top, floors, errors = grid.bit_length() - 1, floors or {}, errors or layers
+    strided = [index for index, p in enumerate(layers) if index and p is not errors[index]]
+    apart = {index for index, p in enumerate(layers) if has_windows(p)}.union(*({k - 1, k} for k in strided))
     least = [
         max(floors.get(stage, 0), 1 if stage % 2 == 0 and layers[stage // 2].pool else 0)
         for stage in range(2 * len(layers))
     ]
     for stage in reversed(range(len(least) - 1)):
-        if not (stage % 2 == 0 and has_windows(layers[stage // 2])):
+        if not (stage % 2 == 0 and has_windows(layers[stage // 2])) and (stage + 1) / 2 not in strided:
             least[stage] = max(least[stage], least[stage + 1])
     folds, limit = [], top
     for index, p in enumerate(layers):
         for stage in (2 * index, 2 * index + 1):
-            if stage % 2 and has_windows(p):
+            if (stage % 2 and has_windows(p)) or (stage % 2 == 0 and index in strided):
                 limit = top
-            if flat is not None and (has_windows(p) or (stage % 2 == 0 and index and has_windows(layers[index - 1]))):
+            if flat is not None and (index in apart or (stage % 2 == 0 and index - 1 in apart)):
                 limit = min(limit, max(flat, least[stage]))
             if stage % 2 == 0:
                 cost = forward_steps if finer else forward_passes
                 costs = [cost(p, grid, fold, images) for fold in range(top + 1)]
             elif (p.pool or has_windows(p)) and index + 1 < len(layers) and layers[index + 1].shift_bp is not None:
-                costs = [backward_steps(layers[index + 1], grid, fold, images) for fold in range(top + 1)]
+                costs = [backward_steps(errors[index + 1], grid, fold, images) for fold in range(top + 1)]
             else:
                 folds.append(limit)
                 continue
             best = min(range(top + 1), key=lambda fold: (costs[fold], fold if finer else -fold))
             limit = min(limit, max(best, least[stage]))
             folds.append(limit)
-    common = _common_folds(layers, folds, top)
+    common = _common_folds(layers, folds, top, strided)
     result = []
     for index, p in enumerate(layers):
         fp, out = folds[2 * index], folds[2 * index + 1]
-        stored = folds[min(2 * index + 2, len(folds) - 2)]
+        stored = 0 if index + 1 in strided else folds[min(2 * index + 2, len(folds) - 2)]
         delta_dram = fp
         if p.pool:
             delta_dram = top if fp == out == top else min(out, fp - 1)
+        elif index in strided and p.shift_bp is not None:
+            delta_dram = 0
         if not p.alone:
             stored = delta_dram = common[p.output]
         delta = min(delta_dram + 1, top) if p.pool else delta_dram
@@ -80,12 +87,14 @@ def alike(layers) -> dict:
     return found
 
 
-def _common_folds(layers, folds: list, top: int) -> dict:
-    """The fold of what lies alike, by name: that of the finest access; wider windows and up-sampling need fold 0."""
+def _common_folds(layers, folds: list, top: int, strided: list) -> dict:
+    """The fold of what lies alike, by name: that of the finest access; wider windows, up-sampling and layers with a
+    stride need fold 0."""
     groups, finest = alike(layers), {}
     used = [(p.output, 0 if p.pool else folds[2 * p.index]) for p in layers]
     used += [(p.input, min(folds[2 * p.index - 1 : 2 * p.index + 1])) for p in layers[1:]]
     used += [(stage.name, 0) for p in layers for stage in p.stages if hasattr(stage.operator, "windows")]
+    used += [(name, 0) for index in strided for name in (layers[index].input, layers[index].output)]
     for name, fold in used:
         if name in groups:
             finest[groups[name]] = min(finest.get(groups[name], top), fold)

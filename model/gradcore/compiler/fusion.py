@@ -4,6 +4,7 @@ leaky ReLU, the loss behind the last one. Behind that the stages that VECTOR doe
 and refuses what is none of them."""
 
 from gradcore.compiler.limits import CompileError
+from gradcore.isa.config import EngineConfig
 from gradcore.network.graph import INPUT
 from gradcore.network.stage import KINDS, Stage
 from gradcore.ops.activation import LeakyRelu, Relu
@@ -41,6 +42,16 @@ def check_groups(layer: str, node, cols: int) -> None:
     if any(n % cols for n in maps):
         what += f" of {maps[0]} output and {maps[1]} input maps"
         raise NotOnEngine(layer, what, f"1 group, or groups of multiples of {cols} maps, the engine's columns")
+
+
+def check_stride(layer: str, node, config: EngineConfig) -> None:
+    """Refuse a convolution with a stride behind another layer whose taps, moved side by side, would not begin at beats.
+    Raises NotOnEngine."""
+    (_, inputs, *kernel), unit = node.weights.shape, max(1, config.mem_bytes // config.vector_bytes)
+    if inputs % unit and kernel != [1, 1]:
+        down, right = node.operator.stride
+        what = f"a {node.operator.what} of stride {down}x{right} of {inputs} maps behind another layer"
+        raise NotOnEngine(layer, what, f"multiples of {unit} maps, whose vectors are whole beats")
 
 
 def check_stages(network, p):
@@ -83,9 +94,9 @@ def _layer(stage: Stage) -> str:
     return stage.name.partition(":")[0]
 
 
-def check_network(network, cols: int) -> None:
-    """Refuse a network that is more than `network.parameters` and the stages between them, for an engine of `cols`
-    columns. Raises NotOnEngine."""
+def check_network(network, config: EngineConfig) -> None:
+    """Refuse a network that is more than `network.parameters` and the stages between them, for an engine. Raises
+    NotOnEngine."""
     graph, layers = network.graph, network.parameters
     fused = {name for p in layers for name in (*p.nodes, *(stage.name for stage in p.stages))}
     for node in graph.nodes:
@@ -94,11 +105,10 @@ def check_network(network, cols: int) -> None:
             if node.name not in fused:
                 nearest = next((text for kind, text in NEAREST.items() if isinstance(operator, kind)), PLAIN)
                 raise NotOnEngine(layer, operator.what, nearest)
-        elif operator.stride != (1, 1) and node.inputs != (INPUT,):
-            what = f"a {operator.what} of stride {operator.stride[0]}x{operator.stride[1]} behind another layer"
-            raise NotOnEngine(layer, what, "1x1; the first layer, whose input the host unfolds, may have any")
         elif operator.groups > 1:
-            check_groups(layer, node, cols)
+            check_groups(layer, node, config.cols)
+        elif operator.stride != (1, 1) and node.inputs != (INPUT,):
+            check_stride(layer, node, config)
     if layers[-1].factor:
         what = layers[-1].factor.operator.what
         raise NotOnEngine(graph.output.layer_name, f"a {what} before the loss", "one before the last convolution")

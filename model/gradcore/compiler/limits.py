@@ -28,8 +28,8 @@ REFUSED = (
     ("gate vectors of a strip", "the gate buffer holds less than that of a pooled layer, beside gates that stay"),
     ("weight or gradient rows of a tap of one column group", "less than COLS rows and one of the bias fit"),
     (
-        "a convolution with a stride behind another layer",
-        "a buffer gives the lanes neighbouring pixels; maps are not stored by phase (y mod S, x mod S) yet",
+        "a convolution with a stride of other than whole beats of maps behind another layer",
+        "VECTOR moves the taps of a pixel side by side in whole beats",
     ),
     (
         "a convolution in groups of other than multiples of COLS maps",

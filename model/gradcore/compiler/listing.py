@@ -23,20 +23,28 @@ def _line(index: int, op, start: int) -> str:
     return f"{what} {touched} -> {written}  {'; '.join(tokens)}".rstrip()
 
 
-def _stride(compiled) -> list:
-    """What the stride of the first layer costs in DRAM, if it has one."""
-    p, taken, memory = compiled.network.parameters[0], compiled.setting.forward[0], compiled.memory
-    if taken is p:
-        return []
-    maps, height, width = p.in_shape
-    plain = replace(memory.images.layout, channels=maps, height=height, width=width)
-    unfolded, plain_beats = (layout.size // compiled.config.mem_bytes for layout in (memory.images.layout, plain))
-    passes = "FP and WU" if p.trainable else "FP"
-    maps, height, width = taken.in_shape
-    return [
-        f"{p.name}: stride {p.stride[0]}x{p.stride[1]}, unfolded to {maps} maps of {height}x{width} for {passes}: "
-        f"{unfolded} beats of a minibatch, {plain_beats} as the images are"
-    ]
+def _strides(compiled) -> list:
+    """What strides cost: in DRAM, and in the pixels of BP."""
+    found, memory, beat = [], compiled.memory, compiled.config.mem_bytes
+    for p, taken, back in zip(compiled.network.parameters, compiled.setting.forward, compiled.setting.errors):
+        if taken is p:
+            continue
+        unfolded = memory.act[p.index].layout if p.index else memory.images.layout
+        maps, height, width = p.in_shape
+        plain = replace(unfolded, channels=maps, height=height, width=width)
+        passes = "FP and WU" if p.trainable else "FP"
+        what = "the images are" if p.index == 0 else "its input is"
+        maps, height, width = taken.in_shape
+        line = (
+            f"{p.name}: stride {p.stride[0]}x{p.stride[1]}, unfolded to {maps} maps of {height}x{width} for {passes}: "
+            f"{unfolded.size // beat} beats of a minibatch, {plain.size // beat} as {what}"
+        )
+        if p.index and p.shift_bp is not None:
+            line += "; BP takes a local gradient of {}x{} with zeros between {}x{}".format(
+                *back.conv_shape[1:], height, width
+            )
+        found.append(line)
+    return found
 
 
 def write(compiled) -> str:
@@ -59,7 +67,7 @@ def write(compiled) -> str:
         lines.append(
             f"  {tensor.name:24} BASE{getattr(tensor, 'base_sel', 0)} {tensor.addr:#010x} {tensor.layout.size}"
         )
-    lines += _stride(compiled)
+    lines += _strides(compiled)
     lines.append(f"gate buffer: {memory.gate_vectors} of {config.gate_depth} vectors")
     for program in (compiled.train, compiled.infer):
         lines += [

@@ -7,7 +7,8 @@ from gradcore.compiler.choices import Choices
 from gradcore.compiler.folds import LayerFolds, alike, choose_folds
 from gradcore.compiler.limits import CompileError
 from gradcore.compiler.stages import Tensors, place_steps, place_tables
-from gradcore.compiler.tiles import in_pieces
+from gradcore.compiler.tiles import row_layout
+from gradcore.compiler.unfold import backward_layers
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.fold import GateLayout, MapLayout, RowLayout, ceil_div, round_up
 from gradcore.ops.activation import Relu
@@ -112,7 +113,8 @@ class MemoryMap:
     target_gate = those of the targets; spilled[l] = gates in DRAM or None; size: bytes behind BASE0. out[l] is what
     COMPUTE leaves in FP, error[l] what BP of layer l leaves or None: not act[l + 1] and delta[l - 1] where there are
     stages or other readers between, stages[l] = `StepPlace`s; tables: of all stages; zeros: what a ReLU from tensor to
-    tensor is compared with, or None.
+    tensor is compared with, or None. Of a layer behind another one with a stride act[l] is what VECTOR unfolds of
+    plain[l], and spread[l] delta[l] with zeros between its pixels; of others they are the same.
     """
 
     folds: tuple
@@ -132,6 +134,8 @@ class MemoryMap:
     stages: tuple
     tables: tuple
     zeros: MapTensor | None
+    plain: tuple
+    spread: tuple
 
     @property
     def loss_error(self) -> MapTensor:
@@ -144,7 +148,7 @@ class MemoryMap:
         maps = [*self.act, *(t for t in (*self.delta, *self.spilled) if t), self.target]
         plain = [self.images] if self.images is not self.act[0] else []
         every = [t for places in self.stages for place in places for t in place.tensors]
-        every += [t for t in (*self.error, self.zeros) if t]
+        every += [t for t in (*self.error, self.zeros, *self.plain, *self.spread) if t]
         found = [*self.weight, *self.momentum, *self.tables, *plain, *maps]
         placed = {(t.base_sel, t.addr) for t in maps}
         found += {(t.base_sel, t.addr): t for t in every if (t.base_sel, t.addr) not in placed}.values()
@@ -168,8 +172,8 @@ def _delta_tile(layout: MapLayout, folds: LayerFolds, shape: tuple, top: int) ->
 def memory_map(network, forward, layers, config: EngineConfig, images: int, choices: Choices = Choices()) -> MemoryMap:
     """Folds, DRAM addresses and gate places of `network`, computed as `forward` in FP and as `layers` in WU, for
     minibatches of `images`. Raises CompileError where gates that stay on chip do not fit."""
-    folds = choose_folds(layers, config.grid, images, dict(choices.floors), choices.finer, choices.flat)
-    strips = choices.strips
+    strips, errors = choices.strips, backward_layers(network)
+    folds = choose_folds(layers, config.grid, images, dict(choices.floors), choices.finer, choices.flat, errors)
     at = 0
 
     def place(size: int) -> int:
@@ -252,7 +256,13 @@ def memory_map(network, forward, layers, config: EngineConfig, images: int, choi
 
     tensors.act |= {p.output: tensor for p, tensor in zip(layers, out)}
     stages = [place_steps(p, tensors, own, tables) for p, own in zip(layers, delta)]
-    act += [tensors.act[p.input] for p in layers[1:]] + [stages[-1][-1].result if stages[-1] else out[-1]]
+    read, act, spread = [*act], [*act], [*delta]
+    for p, own in zip(layers[1:], errors[1:]):
+        read.append(tensors.act[p.input])
+        act.append(in_dram(f"{p.name}.unfolded", layout(0, p.in_shape, words)) if own is not p else read[-1])
+        if own is not p and p.shift_bp is not None:
+            spread[p.index] = in_dram(f"{p.name}.delta.spread", layout(0, own.out_shape, words))
+    act.append(stages[-1][-1].result if stages[-1] else out[-1])
     error = [None if p.shift_bp is None else tensors.part(p.input, p.name, 0) for p in layers]
     classes = act[-1].layout
     target = MapTensor("targets", classes, TARGETS, 0, act[-1].tile)
@@ -301,17 +311,9 @@ def memory_map(network, forward, layers, config: EngineConfig, images: int, choi
         tuple(stages),
         tuple(table for pair in tables.values() for table in pair),
         zeros,
+        tuple(read),
+        tuple(spread),
     )
-
-
-def row_layout(p, described, config: EngineConfig) -> RowLayout:
-    """How weights and momentum of a layer lie in DRAM: the same for every minibatch. `p`: the layer as FP computes it,
-    `described`: as the network has it."""
-    outputs, inputs, *kernel = p.weight_shape
-    taps = tuple(described.weight_shape[2:]) if p is not described else (1, 1)
-    words = config.word_bytes, config.mem_bytes
-    layout = RowLayout(config.cols, outputs, inputs, tuple(kernel), p.bias, *words, taps=taps)
-    return replace(layout, pieces=in_pieces(config, layout, p.shift_bp is not None, p.groups))
 
 
 def _too_many_gates(layers, images: int, gate: list, spilled: list, gates: int, config: EngineConfig) -> CompileError:

@@ -155,7 +155,7 @@ def backward(setting: Setting, index: int, image: int, source: Place, dest: Plac
     to which `dest`, `rows` and the gates then belong; part, the Part of the reduction, to which `source` and `rows`
     then belong, with the `strides` of its rows.
     """
-    p, fold, cols = setting.layers[index], setting.folds(index).bp, setting.config.cols
+    p, fold, cols = setting.errors[index], setting.folds(index).bp, setting.config.cols
     outputs, inputs, *kernel = p.weight_shape
     gate, maps = more.get("gate"), more.get("maps", (0, inputs))
     area, width = more.get("area") or whole_map(fold, p.in_shape), maps[1] - maps[0]

@@ -110,7 +110,7 @@ def _vectors(setting: Setting, index: int, source: Source, channels: tuple) -> i
 def backward_parts(body: Body, index: int, group: MapGroup, delta, results: dict):
     """BP of a group of a layer block by block, each COLS input maps in parts."""
     setting, config = body.setting, body.setting.config
-    p, fold = setting.layers[index], setting.folds(index).bp
+    p, fold = setting.errors[index], setting.folds(index).bp
     (outputs, _), kernel = group.sizes, p.weight_shape[2:]
     weights, block = BackwardWeights(body, index, group), 1 << fold
     runs = [tap_windows(block, *sizes) for sizes in zip(p.in_shape[1:], delta_shape(p)[1:], kernel, p.pad)]

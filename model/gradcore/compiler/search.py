@@ -11,7 +11,7 @@ from gradcore.compiler.limits import CompileError
 from gradcore.compiler.memory_map import memory_map
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.tiles import output_tiles
-from gradcore.compiler.unfold import forward_layers, unfolded
+from gradcore.compiler.unfold import forward_layers, strided_layers, unfolded
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import FP, Opcode
 
@@ -19,6 +19,8 @@ from gradcore.isa.instruction import FP, Opcode
 def search(network, config: EngineConfig, images: int, keep: bool) -> CompiledNetwork:
     """The fastest programs found for minibatches of `images`. Raises CompileError where none fits."""
     needed = {index for index, p in enumerate(network.parameters) if p.groups > 1 or p.stages or not p.alone}
+    for index in strided_layers(network):
+        needed |= {index - 1, index}
     start = Choices(strips=frozenset(_together(network.parameters, needed)))
     task = (network, config, images, keep, {})
     first = forward_layers(network)[0]
@@ -38,7 +40,7 @@ def _flattest(task: tuple, choices: Choices) -> CompiledNetwork:
     """The fastest of the programs with a limit for the folds beside windows: finer ones than the minibatch fills waste
     lanes, coarser ones take room for the many images of fold 0."""
     network, config, images, *_ = task
-    if not any(has_windows(p) for p in network.parameters):
+    if not strided_layers(network) and not any(has_windows(p) for p in network.parameters):
         return _fastest(task, choices)
     filled = next(fold for fold in range(config.log_grid + 1) if (config.grid >> fold) ** 2 <= images)
     found: list = []

@@ -2,10 +2,12 @@
 """What every step of the compiler reads."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from gradcore.compiler.choices import Choices
 from gradcore.compiler.folds import LayerFolds
 from gradcore.compiler.memory_map import MapTensor, MemoryMap
+from gradcore.compiler.unfold import backward_layers, strided_layers
 from gradcore.isa.config import EngineConfig
 from gradcore.ops.loss import SOFTMAX
 
@@ -23,6 +25,15 @@ class Setting:
     memory: MemoryMap
     choices: Choices = Choices()
     keep: bool = False
+
+    @cached_property
+    def errors(self) -> tuple:
+        """The layers as BP computes them."""
+        return backward_layers(self.network)
+
+    def strided(self, index: int) -> bool:
+        """Has a layer behind another one a stride?"""
+        return index in strided_layers(self.network)
 
     @property
     def last(self) -> int:

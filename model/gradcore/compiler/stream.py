@@ -260,10 +260,9 @@ class Result:
             self.body.ops += store_piece(setting, setting.layers[self.index].name, self.tensor, piece, place)
 
 
-def local_gradient(body: Body, index: int, low=(0, 0), high=(0, 0)) -> Source:
-    """The local gradient of a layer; a computed pixel needs pixels `low`..`high` from its own."""
-    setting, p = body.setting, body.setting.layers[index]
-    tensor = setting.memory.delta[index]
+def local_gradient(body: Body, p, tensor: MapTensor, low=(0, 0), high=(0, 0)) -> Source:
+    """The local gradient `tensor` of a layer; a computed pixel needs pixels `low`..`high` from its own."""
+    setting, index = body.setting, p.index
     axes = [Axis(size, 1 << tensor.tile.fold, *ends) for size, *ends in zip(delta_shape(p)[1:], low, high)]
     gate = setting.memory.spilled[index] if p.pool else None
     ring = Ring(1, setting.config.act_depth)

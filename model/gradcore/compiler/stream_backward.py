@@ -11,9 +11,10 @@ from gradcore.compiler.reduction import backward_parts
 from gradcore.compiler.rings import Region
 from gradcore.compiler.stream import Result, gate_region, local_gradient, plain_axes
 from gradcore.compiler.stream_gradients import gradient_strips
+from gradcore.compiler.strided import spread_delta
 from gradcore.compiler.strips import Axis, choose_strips
 from gradcore.compiler.vectors import backward_stages
-from gradcore.compiler.weights import BackwardWeights
+from gradcore.compiler.weights import BackwardWeights, other_banks
 from gradcore.isa.fold import ceil_div
 from gradcore.isa.instruction import GATE_BUFFER
 
@@ -26,8 +27,10 @@ def backward_strips(body: Body, index: int):
     if setting.memory.delta[index] is None:
         return
     if setting.has_errors(index):
-        errors = [step for group in map_groups(setting.layers[index]) for step in _errors(body, index, group)]
-    between = bool(errors and body.weight_rows[index]) and index in setting.choices.between
+        spread_delta(body, index)
+        errors = [step for group in map_groups(setting.errors[index]) for step in _errors(body, index, group)]
+    stay = bool(errors and body.weight_rows[index]) and not other_banks(setting, index)
+    between = stay and index in setting.choices.between
     if between:
         body.need_weights(index)
     else:
@@ -46,8 +49,9 @@ def backward_strips(body: Body, index: int):
 def _operands(body: Body, index: int, group: MapGroup, halves: bool) -> tuple:
     """What BP of a group of a layer reads and gives. `halves`: gates of both are in the gate buffer at once."""
     setting, memory = body.setting, body.setting.memory
-    p, error, gate = setting.layers[index], memory.error[index], memory.spilled[index - 1]
-    delta = local_gradient(body, index, [pad - k + 1 for pad, k in zip(p.pad, p.weight_shape[2:])], p.pad)
+    p, error, gate = setting.errors[index], memory.error[index], memory.spilled[index - 1]
+    low = [pad - k + 1 for pad, k in zip(p.pad, p.weight_shape[2:])]
+    delta = local_gradient(body, p, memory.spread[index], low, p.pad)
     delta.before = group.outputs[0]
     sized = [Axis(size, 1 << error.layout.fold) for size in p.in_shape[1:]]
     stages, region = (2 * index - 1,), Region(0, setting.config.act_depth)
@@ -65,7 +69,7 @@ def _errors(body: Body, index: int, group: MapGroup) -> list:
     """BP of a group from the layer's local gradient to that of the layer before: functions that emit it step by step,
     step(fresh); `fresh`: others have used the operand buffers."""
     setting = body.setting
-    p, fold, outputs = setting.layers[index], setting.folds(index).bp, group.sizes[0]
+    p, fold, outputs = setting.errors[index], setting.folds(index).bp, group.sizes[0]
     delta, results = _operands(body, index, group, True)
     weights = BackwardWeights(body, index, group)
 

@@ -9,6 +9,7 @@ from gradcore.compiler.reduction import forward_parts
 from gradcore.compiler.rings import Region, Ring
 from gradcore.compiler.softmax import softmax_strips
 from gradcore.compiler.stream import Result, Source, gate_region, plain_axes
+from gradcore.compiler.strided import unfold_input
 from gradcore.compiler.strips import Axis, choose_strips
 from gradcore.compiler.vectors import forward_stages
 from gradcore.compiler.weights import ForwardWeights
@@ -17,6 +18,7 @@ from gradcore.isa.instruction import GATE_BUFFER
 
 def forward_strips(body: Body, index: int):
     """Emits the forward pass of layer `index` and of the stages behind it: from its input to its output, in DRAM."""
+    unfold_input(body, index)
     for group in map_groups(body.setting.forward[index]):
         _forward_group(body, index, group)
     forward_stages(body, index)

@@ -37,7 +37,7 @@ class _Gradients:
     def __init__(self, body: Body, index: int):
         setting = body.setting
         self.body, self.index, self.setting, self.p = body, index, setting, setting.layers[index]
-        self.delta, act = local_gradient(body, index), setting.memory.act[index]
+        self.delta, act = local_gradient(body, self.p, setting.memory.delta[index]), setting.memory.act[index]
         self.act = Source(body, index, act, Ring(0, setting.config.act_depth), [], (2 * index,))
         self.shape, self.block = delta_shape(self.p)[1:], 1 << setting.folds(index).fp
         self.images = setting.group_images(index)

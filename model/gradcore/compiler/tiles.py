@@ -30,6 +30,17 @@ def input_tiles(config: EngineConfig, layout: RowLayout, depth: int, share: int 
     return _cut(layout.inputs, ceil_div(layout.inputs, cols), depth // share // (each * cols), step, cols)
 
 
+def row_layout(p, described, config: EngineConfig) -> RowLayout:
+    """How weights and momentum of a layer lie in DRAM: the same for every minibatch. `p`: the layer as FP computes it,
+    `described`: as the network has it."""
+    outputs, inputs, *kernel = p.weight_shape
+    taps, errors = tuple(described.weight_shape[2:]) if p is not described else (1, 1), p.shift_bp is not None
+    words = config.word_bytes, config.mem_bytes
+    layout = RowLayout(config.cols, outputs, inputs, tuple(kernel), p.bias, *words, taps=taps)
+    can = layout.taps_in_pieces or not errors
+    return replace(layout, pieces=can and in_pieces(config, layout, errors, p.groups))
+
+
 def in_pieces(config: EngineConfig, layout: RowLayout, errors: bool, groups: int = 1) -> bool:
     """Must the rows of a layer lie in pieces that begin at a beat each? That is where a tile of rows that follow each
     other does not fit, or its gradients fit only once because of the rows of bias, or where not all `groups` of a
@@ -44,8 +55,9 @@ def in_pieces(config: EngineConfig, layout: RowLayout, errors: bool, groups: int
     weights = output_tiles(config, layout, config.wgt_depth)
     gradients = output_tiles(config, layout, config.grad_depth) or row_fits(config, layout)
     # BP can take COLS maps of a tap where they begin at a beat.
-    taps = _beats(layout, layout.inputs) == 1 and (layout.inputs <= config.cols or _beats(layout, config.cols) == 1)
-    errors_fit = not errors or taps or input_tiles(config, layout, config.wgt_depth)
+    own = layout.by_taps
+    taps = _beats(own, own.inputs) == 1 and (own.inputs <= config.cols or _beats(own, config.cols) == 1)
+    errors_fit = not errors or taps or input_tiles(config, own, config.wgt_depth)
     return not (weights and gradients and errors_fit)
 
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first layer's input unfolded: its taps become channels, so that few input maps still fill the array's columns,
-and so that the first convolution can have a stride.
+"""A layer's input unfolded: its taps become channels, so that few input maps still fill the array's columns, and so
+that a convolution can have a stride.
 
 Unfolded, a convolution is a 1x1 convolution with `KY*KX*C` input maps. Channel `(ky*KX + kx)*C + c` of the unfolded
 input holds map c displaced by the tap, of the pixels that the stride takes. That is the order of the rows of weights in
-DRAM: weights, momentum and row keys stay what they are. The engine has no stride: a first layer with one is unfolded in
-FP, too; any other one, in WU alone, where that is faster.
+DRAM: weights, momentum and row keys stay what they are. The engine has no stride: a layer with one is unfolded in FP,
+too, the first one by the host, others by VECTOR. A first layer without one is unfolded in WU alone, where that is
+faster. BP takes a stride as zeros between the pixels of the local gradient.
 """
 
 from dataclasses import replace
@@ -17,8 +18,19 @@ from gradcore.isa.fold import ceil_div
 
 def forward_layers(network) -> tuple:
     """`LayerParameters` of a network as FP computes them."""
-    first, *others = network.parameters
-    return (_unfold(first) if _strided(first) else first, *others)
+    return tuple(_unfold(p) if _strided(p) else p for p in network.parameters)
+
+
+def strided_layers(network) -> list:
+    """Numbers of the layers behind another one that have a stride."""
+    return [p.index for p in network.parameters if p.index and _strided(p)]
+
+
+def backward_layers(network) -> tuple:
+    """`LayerParameters` of a network as BP computes them: with a stride one without it whose local gradient has zeros
+    between its pixels."""
+    strided = strided_layers(network)
+    return tuple(_spread(p) if p.index in strided else p for p in network.parameters)
 
 
 def unfolded(p, cols: int):
@@ -55,3 +67,9 @@ def _unfold(p):
     maps = kernel[0] * kernel[1] * inputs
     shape = dict(in_shape=(maps, *p.conv_shape[1:]), weight_shape=(outputs, maps, 1, 1))
     return replace(p, **shape, pad=(0, 0), stride=(1, 1))
+
+
+def _spread(p):
+    pixels = (n + 2 * pad - k + 1 for n, pad, k in zip(p.in_shape[1:], p.pad, p.weight_shape[2:]))
+    shape = (p.weight_shape[0], *pixels)
+    return replace(p, conv_shape=shape, out_shape=shape, stride=(1, 1))

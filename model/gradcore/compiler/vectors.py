@@ -33,10 +33,10 @@ def forward_stages(body: Body, index: int):
     for group in range(_groups(setting, index)):
         ops: list[Op] = []
         for place in setting.memory.stages[index]:
-            move = _Move(setting, setting.layers[index].name, group)
+            move = Move(setting, setting.layers[index].name, group)
             if group < place.result.layout.groups:
                 ops += _forward(body, move, place)
-        _insert(body, ops)
+        insert(body, ops)
 
 
 def backward_stages(body: Body, index: int):
@@ -45,12 +45,12 @@ def backward_stages(body: Body, index: int):
     for group in range(_groups(setting, index)):
         ops: list[Op] = []
         for place in reversed(setting.memory.stages[index]):
-            move = _Move(setting, setting.layers[index].name, group)
+            move = Move(setting, setting.layers[index].name, group)
             if place.error and group < place.result.layout.groups:
                 for one in place.sums:
                     ops.append(move.whole(ADD, [*one.terms], one.result))
                 ops += _backward(body, move, place)
-        _insert(body, ops)
+        insert(body, ops)
 
 
 def _groups(setting: Setting, index: int) -> int:
@@ -58,7 +58,7 @@ def _groups(setting: Setting, index: int) -> int:
     return max((place.result.layout.groups for place in setting.memory.stages[index]), default=0)
 
 
-def _forward(body: Body, move: "_Move", place: StepPlace) -> list[Op]:
+def _forward(body: Body, move: "Move", place: StepPlace) -> list[Op]:
     """A step in the forward pass, of an image group."""
     ops: list[Op] = []
     stage, windows, sources = place.step.stage, _windows(place), [*place.sources]
@@ -84,7 +84,7 @@ def _forward(body: Body, move: "_Move", place: StepPlace) -> list[Op]:
     return ops
 
 
-def _backward(body: Body, move: "_Move", place: StepPlace) -> list[Op]:
+def _backward(body: Body, move: "Move", place: StepPlace) -> list[Op]:
     """A step in the backward pass, of an image group: from its whole local gradient to what it contributes."""
     ops: list[Op] = []
     stage, windows = place.step.stage, _windows(place)
@@ -115,16 +115,16 @@ def _clear_zeros(body: Body, index: int):
     setting, zeros = body.setting, body.setting.memory.zeros
     if zeros and not body.cleared and any(_is_relu(place) for place in setting.memory.stages[index]):
         body.cleared = True
-        op = _Move(setting, setting.layers[index].name, 0).whole(MAXIMUM, [zeros], zeros, first_x=1 << 14)
+        op = Move(setting, setting.layers[index].name, 0).whole(MAXIMUM, [zeros], zeros, first_x=1 << 14)
         op.reads.clear()
-        _insert(body, [op])
+        insert(body, [op])
 
 
 def _is_relu(place: StepPlace) -> bool:
     return bool(place.step.stage and isinstance(place.step.stage.operator, Relu))
 
 
-def _insert(body: Body, ops: list[Op]):
+def insert(body: Body, ops: list[Op]):
     """Puts the operations of a group where the last word that they read is stored, behind all other VECTORs, so that
     they run beside what follows."""
     made = [write for op in ops for write in op.writes]
@@ -196,7 +196,7 @@ def _cycles(pixels: int, beats: int, sources: int, written: int) -> int:
 
 
 @dataclass(frozen=True)
-class _Move:
+class Move:
     """VECTORs of an image group for the stages behind a layer."""
 
     setting: Setting
@@ -213,7 +213,7 @@ class _Move:
         place = dict(stride_x=size, stride_y=columns * size, advance_x=size, advance_y=columns * size)
         place |= dict.fromkeys(("n_ky", "n_kx", "step_y", "step_x"), 1)
         place |= dict(height=rows, width=columns, n_y=rows, n_x=columns, n_beats=size // beat)
-        return self._op(operation, sources, result, place | more, rows * columns)
+        return self.op(operation, sources, result, place | more, rows * columns)
 
     def positive(self, source: MapTensor, result: MapTensor) -> Op:
         """The larger of each word and zero: a window of two pixels, a row of the map or all of it and as many zeros."""
@@ -225,7 +225,7 @@ class _Move:
         between = _range(source, self.group)[1] - zeros.addr
         place = dict(stride_x=between, advance_x=between, stride_y=size, advance_y=size, n_kx=2, step_x=2, width=2)
         place |= dict(n_ky=1, step_y=1, n_x=1, n_y=rows, height=rows, n_beats=size // beat)
-        return self._op(MAXIMUM, [zeros], result, place, 2 * rows, (source,))
+        return self.op(MAXIMUM, [zeros], result, place, 2 * rows, (source,))
 
     def windows(self, operation: int, windows: Windows, sources: list, result: MapTensor, **more) -> Op:
         """A word of the result from the words of its window."""
@@ -237,7 +237,7 @@ class _Move:
             (source, stride), (count, _) = self._axis(sources[0], k), self._axis(result, k)
             place |= self._fields(axis, size, step, count, source, stride, step * stride) | {f"first_{axis}": -pad}
             taps *= sum(0 <= at * step - pad + tap < source for at in range(count) for tap in range(size))
-        return self._op(operation, sources, result, place | more, taps)
+        return self.op(operation, sources, result, place | more, taps)
 
     def back(self, operation: int, windows: Windows, sources: list, result: MapTensor, **more) -> Op:
         """The way back through the windows: a word of the result from those of the windows that it is in."""
@@ -251,7 +251,7 @@ class _Move:
             place |= self._fields(axis, size, step, count, source, stride, stride)
             place |= {f"first_{axis}": first, f"phase_{axis}": phase}
             taps *= sum(0 <= at + pad - w * step < size for at in range(count) for w in range(source))
-        return self._op(operation, sources, result, place | dict(transpose=1) | more, taps)
+        return self.op(operation, sources, result, place | dict(transpose=1) | more, taps)
 
     def _axis(self, tensor: MapTensor, k: int) -> tuple:
         """(pixels, bytes from one to the next) along an axis; a vector is one."""
@@ -263,18 +263,21 @@ class _Move:
         names = (f"n_k{axis}", f"step_{axis}", f"n_{axis}", f"stride_{axis}", f"advance_{axis}")
         return dict(zip(names, (size, step, count, stride, advance))) | {("height", "width")[axis == "x"]: source}
 
-    def _op(self, operation: int, sources: list, result: MapTensor, place: dict, taps: int, others=()) -> Op:
+    def op(
+        self, operation: int, sources: list, result: MapTensor, place: dict, taps: int, others=(), behind: int = 0
+    ) -> Op:
         """An operation with the fields `place`; the taps of all pixels that lie in the map are `taps`. others: sources
-        that the windows reach besides."""
+        that the windows reach besides; behind: bytes from the start of `result` to what is written."""
         config = self.setting.config
         layout, group = result.layout, 0 if others else self.group
         if "rnd_tag" in place:
             place = place | dict(n_base=self.group * layout.group_images, fold=layout.fold)
         place = dict(n_beats=layout.pitch * layout.vector_bytes // config.mem_bytes) | place
-        behind = sum(place.get(f"first_{axis}", 0) * place[f"stride_{axis}"] for axis in "yx")
+        corner = sum(place.get(f"first_{axis}", 0) * place[f"stride_{axis}"] for axis in "yx")
         (_, target, _), starts = _range(result, self.group), [_range(tensor, group)[1] for tensor in sources]
-        addresses = dict(zip(("addr", "addr_b"), ((start + behind) % DRAM_ADDRESSES for start in starts)))
-        instr = make(Opcode.VECTOR, self.layer, operation=operation, addr_out=target, **addresses, **place)
+        addresses = dict(zip(("addr", "addr_b"), ((start + corner) % DRAM_ADDRESSES for start in starts)))
+        more = dict(addr_out=target + behind) | addresses
+        instr = make(Opcode.VECTOR, self.layer, operation=operation, **more, **place)
         beats, written = place["n_beats"], place["n_y"] * place["n_x"] * place["n_beats"]
         cycles = max(_cycles(taps, beats, len(sources), written), 1)
         text = f"{TEXT[operation]} {result.name} group {self.group}"

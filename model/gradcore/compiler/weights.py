@@ -10,9 +10,16 @@ from gradcore.compiler.map_groups import MapGroup
 from gradcore.compiler.operation import Part, Rows
 from gradcore.compiler.products import splits
 from gradcore.compiler.rings import Region
+from gradcore.compiler.setting import Setting
 from gradcore.compiler.tiles import input_tiles, output_tiles
 from gradcore.compiler.transfers import load_bias, load_rows
 from gradcore.isa.fold import RowLayout, ceil_div
+
+
+def other_banks(setting: Setting, index: int) -> bool:
+    """Are rows of the weights of a layer in other banks for BP than for FP, which has all taps as input maps?"""
+    layout = setting.memory.weight[index].layout
+    return layout.taps != (1, 1) and setting.has_errors(index) and layout.weight_shape[0] % layout.cols > 0
 
 
 @dataclass
@@ -127,6 +134,10 @@ class BackwardWeights(_Weights):
     """Rows of input maps, of all output groups."""
 
     @cached_property
+    def layout(self) -> RowLayout:
+        return replace(self.body.setting.memory.weight[self.index].layout.by_taps, outputs=self.group.sizes[0])
+
+    @cached_property
     def _tiles(self) -> list:
         """Tiles, two at once on chip if possible; none where rows come part by part."""
         if self.own:
@@ -144,7 +155,7 @@ class BackwardWeights(_Weights):
     def need(self, maps: tuple) -> Rows:
         """LOADW of the tile of some input maps, of all output groups and taps, unless it is there."""
         if self.own:
-            return self._own()
+            return self._anew(self._own())
         if self.held and self.held[0] == maps:
             return self.held[1]
         layout, width = self.layout, maps[1] - maps[0]
@@ -154,6 +165,13 @@ class BackwardWeights(_Weights):
         self._load(maps[0], each, width, base, runs)
         self.held = maps, Rows(base, base + each * width, base + each * width)
         return self.held[1]
+
+    def _anew(self, rows: Rows) -> Rows:
+        """Rows that the layer has for itself, with LOADW of what FP has left in other banks."""
+        if other_banks(self.body.setting, self.index) and not self.held:
+            self._load(0, self.layout.rows // self.layout.inputs, self.layout.inputs, rows.base)
+            self.held = (0, self.layout.inputs), rows
+        return rows
 
     def of_part(self, part: Part, maps: tuple) -> int:
         """Rows that a part takes for itself, of some input maps."""

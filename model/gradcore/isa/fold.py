@@ -2,7 +2,7 @@
 """Folds: where an element of a tensor is in a vector, in DRAM and in the rows of weights (doc/architecture.md,
 "Folds")."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -224,6 +224,18 @@ class RowLayout:
         """(C, KY, KX) as the network has them."""
         (rows, columns), (down, right) = self.kernel, self.taps
         return self.inputs // (down * right), rows * down, columns * right
+
+    @property
+    def by_taps(self) -> "RowLayout":
+        """The same rows, of the input maps and taps that the network has."""
+        inputs, *kernel = self.weight_shape
+        return replace(self, inputs=inputs, kernel=(kernel[0], kernel[1]), taps=(1, 1))
+
+    @property
+    def taps_in_pieces(self) -> bool:
+        """Do taps that are input maps lie as taps do, in pieces, too?"""
+        step = replace(self, pieces=True).unit
+        return self.taps == (1, 1) or self.weight_shape[0] % (step if step <= self.cols else self.cols) == 0
 
     @property
     def inner(self) -> int:

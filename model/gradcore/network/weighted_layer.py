@@ -174,16 +174,18 @@ def _parameters(
 
 def _run(graph: Graph, node: Node) -> list[Node]:
     """The node, a ReLU, a 2x2 maximum pooling and a dropout behind it, or a leaky ReLU, as far as each reads the one
-    before alone."""
-    run = [node]
+    before alone. Not the pooling, where its way back would have to spread over the pixels that a stride leaves out."""
+    run, operator = [node], node.operator
+    assert isinstance(operator, Parametric)
+    spread = operator.stride != (1, 1) and graph.tensors[node.inputs[0]].delta_frac is not None
 
     def reader() -> Node | None:
         readers = graph.readers[run[-1].name]
         return readers[0] if len(readers) == 1 else None
 
-    for operator in (Relu(), MaxPooling()):
+    for kind in (Relu(), *([] if spread else [MaxPooling()])):
         found = reader()
-        if found and found.operator == operator:
+        if found and found.operator == kind:
             run.append(found)
     found = reader()
     if found and isinstance(found.operator, (LeakyRelu, Dropping) if len(run) == 1 else Dropping):

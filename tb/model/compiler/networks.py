@@ -9,6 +9,7 @@ import numpy as np
 from gradcore.compiler.compile import compile_network
 from gradcore.compiler.limits import CompileError
 from gradcore.compiler.memory_map import FIXED
+from gradcore.compiler.unfold import forward_images
 from gradcore.host.device import Device
 from gradcore.isa.config import EngineConfig
 from gradcore.machine.backend import MachineBackend
@@ -284,7 +285,8 @@ def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> in
         if p.index:
             assert memory.act[p.index].base_sel == FIXED
             if stored(compiled, memory.act[p.index]) and p.input not in stages:
-                same_map(f"{p.name} input", device, memory.act[p.index], last["act"][p.index])
+                want = forward_images(last["act"][p.index], p)
+                same_map(f"{p.name} input", device, memory.act[p.index], want, padded=p.stride != (1, 1))
         delta = memory.delta[p.index]
         want = last["deltas"].get(p.nodes[-2 if p.factor else -1] if p.pool else p.name)
         assert (delta is None) == (want is None)
