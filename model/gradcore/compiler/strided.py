@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """VECTORs of a convolution with a stride behind another layer: its input unfolded, so that its taps are input maps, and
-its local gradient with zeros between the pixels (doc/architecture.md, "Strides")."""
+its local gradient with zeros between the pixels (doc/architecture.md, "Strides behind another layer")."""
 
 from gradcore.compiler.body import Body
 from gradcore.compiler.operation import Op

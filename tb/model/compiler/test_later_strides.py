@@ -25,7 +25,7 @@ from gradcore.ops.loss import SOFTMAX
 from gradcore.ops.max_pooling import MaxPool
 from tb.model.compiler.networks import own_optimiser, own_training, random_factor, train_on_machine
 from tb.model.compiler.test_vector import ENGINES, random_stage
-from tb.support.cases import seeds
+from tb.support.cases import long, seeds
 from tb.support.engines import TINY
 
 
@@ -99,7 +99,7 @@ FIRST, LAST = Conv(4, 3, 1, name="a"), Dense(3, name="z")
 STRIDED = Conv(4, 3, 1, stride=2, name="s")
 
 
-@pytest.mark.parametrize("rounding", ["stochastic", "half_even"])
+@pytest.mark.parametrize("rounding", ["stochastic", long("half_even")])
 @pytest.mark.parametrize(
     "layers",
     [
