@@ -60,6 +60,7 @@ class _Reader:
 
     def __init__(self, opset: int) -> None:
         self.opset = opset
+        self.images: int | None = None
         self.values: dict[Any, Value | Constant] = {}
         self.ends: dict[Any, str] = {}
         self.used: dict[int, str] = {}
@@ -85,6 +86,7 @@ class _Reader:
             wrong = [str(size) for size in sizes[1:] if not isinstance(size, int)]
             refuse(wrong, f"the sizes {', '.join(wrong)} are not fixed", "fixed sizes but for the number of images")
             shape = check.triple("shape", [*sizes[1:], 1, 1][:3])
+            self.images = sizes[0] if isinstance(sizes[0], int) else None
         self.found.shape = shape
         self.values[value] = Value(INPUT, shape, rank == 2)
 
@@ -113,7 +115,7 @@ class _Reader:
             refuse(read, f"its output '{output.name}' is read", "the first output alone")
         for value in node.inputs:
             refuse(value in self.ends, f"reads what '{self.ends.get(value)}' gives", "Softmax at the end, of the loss")
-        call = Call(kind, self.opset, self._attributes(node, defaults), inputs)
+        call = Call(kind, self.opset, self._attributes(node, defaults), inputs, self.images)
         bias = bias_of(call) if kind in ("Add", "Sum") else None
         value = self._biased(node, *bias) if bias else self._made(node, number, made_of(call))
         self._stated(node.outputs[0], value)
@@ -194,8 +196,9 @@ class _Reader:
     def _own(self, layer: str, key: str, constant: Constant) -> None:
         """Notes a layer's weights, which no other layer has."""
         other = self.used.setdefault(id(constant.owner), layer)
-        refuse(other != layer or key in self.found.weights[layer], f"shares '{constant.name}' with '{other}'", "its own")
-        self.found.weights[layer][key] = constant
+        own = self.found.weights[layer]
+        refuse(other != layer or constant in own.values(), f"shares '{constant.name}' with '{other}'", "one of its own")
+        own[key] = constant
 
     def _stated(self, output: Any, value: Value) -> None:
         """Compares the shape with the one that the model states."""

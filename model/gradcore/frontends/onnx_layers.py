@@ -21,12 +21,13 @@ from gradcore.ops.max_pooling import MaxPool
 @dataclass(frozen=True)
 class Call:
     """An operator at its place: its version of the operator set, its attributes with their defaults, its inputs (None:
-    left out)."""
+    left out); images: of the model's input, where that number is fixed."""
 
     operator: str
     opset: int
     attributes: Mapping[str, Any]
     inputs: tuple[Value | Constant | None, ...]
+    images: int | None
 
     @property
     def x(self) -> Value:
@@ -154,8 +155,8 @@ def _reshape(call: Call) -> None:
     refuse(sizes is None, "has no shape", "[0, -1]")
     assert sizes is not None
     given, words = sizes.integers(), prod(call.x.shape)
-    zero = 0 if not call.attributes["allowzero"] else None
-    good = len(given) == 2 and (given[0] == zero and given[1] in (-1, words) or given == [-1, words])
+    first = [call.images] if call.attributes["allowzero"] else [call.images, 0]
+    good = len(given) == 2 and (given[0] in first and given[1] in (-1, words) or given == [-1, words])
     refuse(not good, f"gives the shape {given} to {words} words of an image", f"[0, -1] or [-1, {words}]")
 
 

@@ -11,7 +11,7 @@ from gradcore.files.atomic import FileError, StrPath, write_bytes
 from gradcore.frontends.errors import ModelError
 from gradcore.frontends.imported import Imported, holding, real_state
 from gradcore.frontends.onnx_graph import OnnxLayers, read
-from gradcore.host import model_file
+from gradcore.host.inference import load_model
 from gradcore.network.description import Network
 from gradcore.network.schedule import Schedule
 from gradcore.numerics.fixed_point import Format, dequantize
@@ -56,9 +56,8 @@ def from_onnx(
     found = read(model)
     notes = []
     if found.in_loss:
-        problem = f"is taken as part of the loss {SOFTMAX}, not of '{loss}'"
         if loss != SOFTMAX:
-            raise ModelError(problem, f"loss='{SOFTMAX}'", found.in_loss, operator="Softmax")
+            raise ModelError(f"'{loss}' has no softmax inside", f"loss='{SOFTMAX}'", found.in_loss, operator="loss")
         notes.append(f"node '{found.in_loss}': is part of the loss {SOFTMAX}")
     arrays = {layer: {key: _real(found, layer, held[key]) for key in held} for layer, held in found.weights.items()}
     try:
@@ -88,9 +87,10 @@ def from_onnx(
 
 
 def to_onnx(weights: StrPath, model: Any, out: StrPath | None = None) -> Any:
-    """Put the weights of a weights.npz or a checkpoint into the model (as for `from_onnx`) whose import was trained;
-    returns the onnx_ir.Model, and writes it to the file `out`. Raises FileError, ModelError."""
-    kept, model = model_file.read(weights), _model(model)
+    """Put the weights of a run folder, a weights.npz or a checkpoint into the model (as for `from_onnx`) whose import
+    was trained; returns the onnx_ir.Model, and writes it to the file `out`. Raises FileError, ModelError."""
+    model = _model(model)
+    kept = load_model(weights)
     put(kept.network, kept.state, model)
     if out is not None:
         import onnx_ir
