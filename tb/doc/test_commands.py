@@ -66,6 +66,9 @@ def test_gradcore(command, folder, monkeypatch, capsys):
         seen = []
         monkeypatch.setattr(bench, "measure", lambda network, config, *_: seen.append(config) or sys.exit(0))
         assert cli.run(words) == 0 and seen
+    elif words[0] in ("import", "export"):  # they run in tb/model/frontends/test_onnx_cli.py
+        assert cli.run(words) in (cli.USER, cli.MISSING)  # no model, or no onnx-ir
+        assert re.search(r"\.onnx: cannot be read|onnx-ir is not installed", capsys.readouterr().err)
     elif any(re.fullmatch(r"(uio|xdma):\d+", word) for word in words):
         assert cli.run(words) == cli.USER and capsys.readouterr().err.startswith("error: /dev/")  # no board
     else:

@@ -11,8 +11,8 @@ import typer
 from rich.table import Table
 
 from gradcore import network as networks
+from gradcore.cli import convert, evaluate, train  # noqa: F401 (they are commands)
 from gradcore.cli import doctor as checks
-from gradcore.cli import evaluate, train  # noqa: F401 (they are commands)
 from gradcore.cli.common import (
     MISMATCH,
     MISSING,

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """A module of PyTorch as layers, by its graph of torch.fx."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import prod
 from typing import Any
 
 from gradcore.frontends.errors import ModelError
-from gradcore.frontends.torch_layers import FUNCTIONS, MODULES, Value, layer_of, refuse
+from gradcore.frontends.layers import Layers, Value, located, refuse
+from gradcore.frontends.torch_layers import FUNCTIONS, MODULES, layer_of
 from gradcore.network.graph import INPUT
 from gradcore.ops.addition import Add
-from gradcore.ops.checks import NAME_MAX, NetworkError
-from gradcore.ops.layer import Layer, Shape
+from gradcore.ops.checks import NAME_MAX
+from gradcore.ops.layer import Shape
 
 PLACES = ("torch", "torch.nn.functional", "torch._C._nn", "_operator", "builtins")
 BATCH = "batch"  # in the place of the number of images
@@ -21,36 +23,26 @@ WEIGHTED = ("Conv2d", "Linear")
 
 
 @dataclass
-class Layers:
-    """layers: with their names and inputs; modules: those with weights, by layer; output: what the model returns."""
+class TorchLayers(Layers):
+    """modules: those with weights, by layer."""
 
-    layers: list[Layer] = field(default_factory=list)
     modules: dict[str, Any] = field(default_factory=dict)
-    output: Value = field(default_factory=Value)
 
 
-def read(model: Any, shape: Shape) -> Layers:
+def read(model: Any, shape: Shape) -> TorchLayers:
     """The layers of `model` for images of `shape`. Raises ModelError."""
     training = _trace(model, True)
     _same(training, _trace(model, False))
     reader = _Reader(dict(model.named_modules()), shape)
     for node in training.nodes:
-        with located(node):
+        with _located(node):
             reader.add(node)
     return reader.found
 
 
-@contextmanager
-def located(node: Any) -> Iterator[None]:
+def _located(node: Any) -> AbstractContextManager[None]:
     """Names node, module and operator in the errors that come out of it."""
-    try:
-        yield
-    except NetworkError as error:
-        own = isinstance(error, ModelError)
-        problem = error.problem if own else f"{error.field}: {error.problem}"
-        raise _at(node, problem, error.nearest) from error
-    except (AttributeError, IndexError, TypeError, ValueError) as error:  # arguments that PyTorch would refuse, too
-        raise _at(node, f"has unusual arguments: {error}", "the form in PyTorch's documentation") from error
+    return located(partial(_at, node), "PyTorch's documentation")
 
 
 def _at(node: Any, problem: str, nearest: str) -> ModelError:
@@ -100,7 +92,7 @@ def _same(training: Any, other: Any) -> None:
 
     nodes = list(training.nodes), list(other.nodes)
     for ours, theirs in zip(*nodes):
-        with located(ours):
+        with _located(ours):
             is_dropout = ours.op == "call_function" and _name(ours) == "dropout"
             given = [node.kwargs.get("training", True) for node in (ours, theirs)]
             refuse(is_dropout and given != [True, False], "drops always or never", "training=self.training")
@@ -112,8 +104,7 @@ class _Reader:
     def __init__(self, modules: Mapping[str, Any], shape: Shape) -> None:
         self.paths, self.shape = modules, shape
         self.values: dict[Any, Any] = {}
-        self.found = Layers()
-        self.names: set[str] = {INPUT}
+        self.found = TorchLayers()
         self.inputs = 0
 
     def add(self, node: Any) -> None:
@@ -133,7 +124,7 @@ class _Reader:
         refuse(not isinstance(args[0], Value), "the model does not return one tensor", "one output")
         x = args[0]
         refuse(not x.flat, f"the model returns maps of {x.shape[1]}x{x.shape[2]}", "Flatten at the end")
-        last = self.found.layers[-1].name if self.found.layers else INPUT
+        last = self.found.last
         refuse(x.layer != last, f"the model returns '{x.layer}', and '{last}' behind it has no reader", "leave it out")
         self.found.output = x
 
@@ -142,7 +133,7 @@ class _Reader:
         node.meta["kind"] = kind = type(module).__name__
         refuse(len(args) != 1 or kwargs or not isinstance(args[0], Value), "reads more than one tensor", "one input")
         if kind not in WEIGHTED:
-            return self._module(module, args[0], node.target if node.target not in self.names else node.name)
+            return self._module(module, args[0], node.target if node.target not in self.found.names else node.name)
         refuse(node.target in self.found.modules, "is used twice: shared weights", "a module of its own for each use")
         long = node.target == INPUT or len(node.target) > NAME_MAX
         refuse(long, f"'{node.target}' is not a layer's name", f"up to {NAME_MAX} characters, not '{INPUT}'")
@@ -183,22 +174,7 @@ class _Reader:
     def _module(self, module: Any, x: Value, name: str) -> Value:
         layer = layer_of(module, x)
         flat = x.flat or type(module).__name__ == "Flatten"
-        return replace(x, flat=flat) if layer is None else self._layer(layer, name, [x])
-
-    def _layer(self, layer: Layer, name: str, inputs: list[Value]) -> Value:
-        name = name.replace("..", ".")[:NAME_MAX]
-        while name in self.names:
-            name = f"{name}_"
-        last = self.found.layers[-1].name if self.found.layers else INPUT
-        names = tuple(x.layer for x in inputs)
-        layer = replace(layer, name=name, inputs=() if names == (last,) else names)
-        layer.check()
-        shapes = [x.shape for x in inputs]
-        for _, operator in layer.operators(shapes):
-            shapes = [operator.shape(shapes)]
-        self.found.layers.append(layer)
-        self.names.add(name)
-        return Value(name, shapes[0], inputs[0].flat)
+        return replace(x, flat=flat) if layer is None else self.found.add(layer, name, [x])
 
     def _sum(self, node: Any, args: Any, kwargs: Any) -> Value:
         alpha = kwargs.pop("alpha", 1)
@@ -208,7 +184,7 @@ class _Reader:
         refuse(not tensors, "adds something else than two tensors of the model", "a sum of two tensors")
         same = inputs[0].shape == inputs[1].shape and inputs[0].flat == inputs[1].flat
         refuse(not same, f"adds the shapes {inputs[0].shape} and {inputs[1].shape}", "one shape, both flattened or not")
-        return self._layer(Add(), node.name, inputs)
+        return self.found.add(Add(), node.name, inputs)
 
     def _reshaped(self, args: Any, kwargs: Any) -> Value:
         x, *sizes = args

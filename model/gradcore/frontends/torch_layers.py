@@ -3,27 +3,16 @@
 the same."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from gradcore.frontends.errors import ModelError
-from gradcore.network.graph import INPUT
+from gradcore.frontends.layers import Value, refuse
 from gradcore.ops.activation import LeakyReluLayer, ReluLayer, Sigmoid, Tanh
 from gradcore.ops.average_pooling import AveragePool
 from gradcore.ops.convolution import Conv, Dense
 from gradcore.ops.dropout import Dropout
-from gradcore.ops.layer import Layer, Shape
+from gradcore.ops.layer import Layer
 from gradcore.ops.max_pooling import MaxPool
-
-
-@dataclass(frozen=True)
-class Value:
-    """A tensor of the model: the layer that makes it, its shape without the images, whether PyTorch has it without rows
-    and columns."""
-
-    layer: str = INPUT
-    shape: Shape = (1, 1, 1)
-    flat: bool = False
 
 
 def layer_of(module: Any, x: Value) -> Layer | None:
@@ -35,12 +24,6 @@ def layer_of(module: Any, x: Value) -> Layer | None:
         raise ModelError("is not supported", nearest)
     found: Layer | None = MODULES[kind.__name__](module, x)
     return found
-
-
-def refuse(wrong: object, problem: str, nearest: object = "") -> None:
-    """Raise ModelError if `wrong`."""
-    if wrong:
-        raise ModelError(problem, nearest)
 
 
 def _maps(x: Value) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Without PyTorch: the package is imported, the functions say what is missing."""
+"""Without PyTorch and onnx-ir: the package is imported, the functions say what is missing."""
 
 import subprocess
 import sys
@@ -8,18 +8,33 @@ import pytest
 
 import gradcore
 
-BLOCKED = "import sys; sys.modules['torch'] = None; import gradcore; "
+BLOCKED = "import sys; sys.modules['torch'] = sys.modules['onnx_ir'] = None; import gradcore; "
 
 
-def test_importing_needs_no_torch():
-    code = "import gradcore, gradcore.frontends.torch_model, sys; assert 'torch' not in sys.modules"
+@pytest.mark.parametrize("missing, module", [("torch", "torch_model"), ("onnx_ir", "onnx_model")])
+def test_importing_needs_neither(missing, module):
+    code = f"import gradcore, gradcore.frontends.{module}, sys; assert '{missing}' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-@pytest.mark.parametrize("call", ["gradcore.from_torch(None, (1, 2, 2), None, None)", "gradcore.to_torch('x', None)"])
-def test_the_extra_is_named(call):
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        ("gradcore.from_torch(None, (1, 2, 2), None, None)", "PyTorch is not installed: pip install 'gradcore[torch]'"),
+        ("gradcore.to_torch('x', None)", "PyTorch is not installed: pip install 'gradcore[torch]'"),
+        ("gradcore.from_onnx('x')", "onnx-ir is not installed: pip install 'gradcore[onnx]'"),
+        ("gradcore.to_onnx('x', 'y')", "onnx-ir is not installed: pip install 'gradcore[onnx]'"),
+    ],
+)
+def test_the_extra_is_named(call, text):
     done = subprocess.run([sys.executable, "-c", BLOCKED + call], capture_output=True, text=True, timeout=60)
-    assert done.returncode and "ImportError: PyTorch is not installed: pip install 'gradcore[torch]'" in done.stderr
+    assert done.returncode and text in done.stderr
+
+
+def test_the_command_says_so():
+    code = "from gradcore.cli import main; sys.exit(main.run(['import', 'x.onnx', '--out', 'y']))"
+    done = subprocess.run([sys.executable, "-c", BLOCKED + code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3 and done.stderr.startswith("error: onnx-ir is not installed")
 
 
 def test_other_names_are_unknown():

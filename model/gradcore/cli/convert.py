@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands import and export: an ONNX model as a network with weights, and trained weights in an ONNX model."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gradcore.cli.common import UserError, app, is_given, screen_beside
+from gradcore.files.atomic import make_folder
+from gradcore.frontends import onnx_model
+from gradcore.frontends.errors import ModelError
+from gradcore.network.description import OPTIMISERS
+from gradcore.numerics.fixed_point import MODES
+from gradcore.ops.loss import LOSSES
+
+OnnxFile = Annotated[Path, typer.Argument(metavar="MODEL.onnx", help="ONNX model")]
+
+
+@app.command("import")
+def import_command(
+    context: typer.Context,
+    model: OnnxFile,
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="folder for net.toml and weights.npz")],
+    loss: Annotated[str, typer.Option(help=", ".join(LOSSES))] = "softmax_cross_entropy",
+    optimiser: Annotated[str, typer.Option(help=", ".join(OPTIMISERS))] = "momentum",
+    learning_rate: Annotated[float, typer.Option(help="of the mean loss of a minibatch")] = 0.01,
+    momentum: float = 0.9,
+    weight_decay: float = 0.0,
+    minibatch: Annotated[int, typer.Option(help="images of a step")] = 32,
+    data_width: Annotated[int, typer.Option(help="bits of a word, 8 to 16")] = 16,
+    rounding: Annotated[str, typer.Option(help=", ".join(MODES))] = "stochastic",
+    name: Annotated[str, typer.Option(help="of the network [default: the file's]")] = "",
+) -> None:
+    """Write an ONNX model as net.toml and weights.npz, which train --weights begins with."""
+    fields: dict[str, Any] = dict(
+        loss=loss,
+        optimiser=optimiser,
+        learning_rate=learning_rate,
+        momentum=momentum,
+        weight_decay=weight_decay,
+        minibatch=minibatch,
+        data_width=data_width,
+        rounding=rounding,
+    )
+    given = {key: value for key, value in fields.items() if is_given(context, key)}
+    screen = screen_beside("")
+    try:
+        found = onnx_model.from_onnx(model, name=name or model.stem, **given)
+    except ModelError as error:
+        raise UserError(f"{model}: {error}") from error
+    found.save(make_folder(out))
+    for note in found.notes:
+        screen.print(note, markup=False)
+    layers, words = len(found.network.layers), sum(x.size for layer in found.real for x in layer.values()) // 2
+    screen.print(f"{out}: net.toml and weights.npz, {layers} layers, {words} weights and biases", markup=False)
+
+
+@app.command("export")
+def export_command(
+    file: Annotated[Path, typer.Argument(metavar="RUN|FILE", help="run folder, weights.npz or checkpoint")],
+    model: OnnxFile,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="the model with these weights")],
+) -> None:
+    """Put trained weights into the ONNX model that was imported."""
+    try:
+        onnx_model.to_onnx(file, model, out)
+    except ModelError as error:
+        raise UserError(f"{model}: {error}") from error
+    screen_beside("").print(f"{out}: {model} with the weights of {file}", markup=False)
