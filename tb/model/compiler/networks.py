@@ -8,7 +8,6 @@ import numpy as np
 
 from gradcore.compiler.compile import compile_network
 from gradcore.compiler.limits import CompileError
-from gradcore.compiler.memory_map import FIXED
 from gradcore.compiler.unfold import forward_images
 from gradcore.host.device import Device
 from gradcore.isa.config import EngineConfig
@@ -282,11 +281,10 @@ def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> in
             same_map(f"{name} output", device, place.result, last["words"][name], padded=True)
             if place.error:
                 same_map(f"{name} delta", device, place.error, last["deltas"][name])
-        if p.index:
-            assert memory.act[p.index].base_sel == FIXED
-            if stored(compiled, memory.act[p.index]) and p.input not in stages:
-                want = forward_images(last["act"][p.index], p)
-                same_map(f"{p.name} input", device, memory.act[p.index], want, padded=p.stride != (1, 1))
+        read = memory.act[p.index]
+        if p.index and stored(compiled, read) and p.input not in stages:
+            want = forward_images(last["act"][p.index], p)
+            same_map(f"{p.name} input", device, read, want, padded=p.stride != (1, 1))
         delta = memory.delta[p.index]
         want = last["deltas"].get(p.nodes[-2 if p.factor else -1] if p.pool else p.name)
         assert (delta is None) == (want is None)
