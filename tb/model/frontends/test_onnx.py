@@ -197,6 +197,17 @@ def test_files(tmp_path):
     from_onnx(ir.to_proto(small()))
 
 
+def test_initialisers_that_are_inputs():
+    """As models before version 4 of the file format have them."""
+    proto = ir.to_proto(small())
+    for held in proto.graph.initializer:
+        declared = proto.graph.input.add(name=held.name)
+        declared.type.tensor_type.elem_type = held.data_type
+    proto.ir_version = 3
+    found = from_onnx(proto)
+    assert all((a[key] == b[key]).all() for a, b in zip(found.state, from_onnx(small()).state) for key in a)
+
+
 def test_external_data(tmp_path):
     """Also that of a shape, which no training changes."""
     ir.save(reshaped([-1, 12]), tmp_path / "model.onnx", external_data="words", size_threshold_bytes=0)
