@@ -12,6 +12,8 @@ from gradcore.frontends.errors import ModelError
 from gradcore.frontends.layers import Layers, Value, located, refuse
 from gradcore.frontends.onnx_constants import FLOATS, Constant
 from gradcore.frontends.onnx_layers import NEAREST, OPERATORS, Call, Made, bias_of, made_of
+from gradcore.frontends.onnx_sizes import OPERATORS as SIZES
+from gradcore.frontends.onnx_sizes import Sizes, is_of_sizes, sizes_of
 from gradcore.network.graph import INPUT
 from gradcore.ops import checks as check
 from gradcore.ops.convolution import Conv, Dense
@@ -61,7 +63,7 @@ class _Reader:
     def __init__(self, opset: int) -> None:
         self.opset = opset
         self.images: int | None = None
-        self.values: dict[Any, Value | Constant] = {}
+        self.values: dict[Any, Value | Constant | Sizes] = {}
         self.ends: dict[Any, str] = {}
         self.used: dict[int, str] = {}
         self.found = OnnxLayers()
@@ -107,6 +109,10 @@ class _Reader:
         if kind == "Identity" and isinstance(inputs[0], Constant):
             self.values[node.outputs[0]] = inputs[0]
             return
+        if is_of_sizes(kind, inputs):
+            given = self._attributes(node, SIZES[kind])
+            self.values[node.outputs[0]] = sizes_of(kind, given, inputs, self.images)
+            return
         refuse(kind not in OPERATORS, "is not supported", nearest)
         _, defaults, most = OPERATORS[kind]
         refuse(not 1 <= len(inputs) <= most, f"has {len(inputs)} inputs", f"1 to {most}")
@@ -134,7 +140,7 @@ class _Reader:
         refuse(x.layer != last, text, "leave it out")
         self.found.output, self.found.in_loss = x, self.ends.get(outputs[0], "")
 
-    def _value(self, value: Any) -> Value | Constant:
+    def _value(self, value: Any) -> Value | Constant | Sizes:
         refuse(value not in self.values, f"reads '{value.name}', which nothing makes before it", "a sorted graph")
         return self.values[value]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from gradcore.frontends.layers import Value, refuse
 from gradcore.frontends.onnx_constants import Constant
+from gradcore.frontends.onnx_sizes import Sizes
 from gradcore.frontends.onnx_windows import pads_of, windows_of
 from gradcore.ops.activation import LeakyReluLayer, ReluLayer, Sigmoid, Tanh
 from gradcore.ops.addition import Add
@@ -26,7 +27,7 @@ class Call:
     operator: str
     opset: int
     attributes: Mapping[str, Any]
-    inputs: tuple[Value | Constant | None, ...]
+    inputs: tuple[Value | Constant | Sizes | None, ...]
     images: int | None
 
     @property
@@ -44,16 +45,16 @@ class Call:
         """An input that is a tensor of the model. Raises ModelError."""
         found = self.inputs[number]
         if not isinstance(found, Value):
-            refuse(True, f"input {number} is a constant", "a tensor of the model")
+            refuse(True, f"input {number} is none", "a tensor of the model")
         assert isinstance(found, Value)
         return found
 
     def constant(self, number: int) -> Constant | None:
         """An input that is a constant or left out. Raises ModelError."""
         found = self.inputs[number] if number < len(self.inputs) else None
-        refuse(isinstance(found, Value), f"input {number} is computed by the model", "a constant")
-        assert not isinstance(found, Value)
-        return found
+        computed = isinstance(found, (Value, Sizes))
+        refuse(computed, f"input {number} is computed by the model", "a constant")
+        return found if isinstance(found, Constant) else None
 
 
 @dataclass(frozen=True)
@@ -151,10 +152,12 @@ def _flatten(call: Call) -> None:
 
 
 def _reshape(call: Call) -> None:
-    sizes = call.constant(1)
-    refuse(sizes is None, "has no shape", "[0, -1]")
-    assert sizes is not None
-    given, words = sizes.integers(), prod(call.x.shape)
+    sizes, words = call.inputs[1], prod(call.x.shape)
+    given: list[int | None] = []
+    if isinstance(sizes, Sizes):
+        given += sizes.values
+    elif isinstance(constant := call.constant(1), Constant):
+        given += constant.integers()
     first = [call.images] if call.attributes["allowzero"] else [call.images, 0]
     good = len(given) == 2 and (given[0] in first and given[1] in (-1, words) or given == [-1, words])
     refuse(not good, f"gives the shape {given} to {words} words of an image", f"[0, -1] or [-1, {words}]")
@@ -248,7 +251,7 @@ NEAREST = {
     "PRelu": "LeakyRelu",
     "QuantizeLinear": "the model in floating point; formats are given to from_onnx",
     "Quant": "the model in floating point; formats are given to from_onnx",
-    "Shape": "Flatten, or Reshape to the constant shape [0, -1]",
+    "Slice": "Flatten, or Reshape to the constant shape [0, -1]",
     "Transpose": "maps before rows and columns (NCHW) throughout",
 }
 

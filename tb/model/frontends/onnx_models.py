@@ -4,7 +4,7 @@
 import numpy as np
 import onnx_ir as ir
 
-OPSETS = (7, 10, 11, 12, 13, 17, 18, 20, 22)
+OPSETS = (7, 10, 11, 12, 13, 17, 18, 20, 22, 25, 28)
 
 
 class Graph:

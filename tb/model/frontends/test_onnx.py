@@ -116,6 +116,16 @@ def reshaped(sizes):
     return graph.model(graph.op("MatMul", x, graph.weights(12, 4)))
 
 
+def viewed(opset, batch="N", words=-1):
+    """As PyTorch exports x.view(x.size(0), -1)."""
+    graph = Graph((2, 2, 3), opset=opset, batch=batch)
+    size = graph.op("Gather", graph.op("Shape", graph.x), graph.const(np.int64(0), node=True), axis=0)
+    axes = {"axes": [0]} if opset < 13 else {}
+    size = graph.op("Unsqueeze", size, *([] if axes else [graph.const(np.int64([0]))]), **axes)
+    x = graph.op("Reshape", graph.x, graph.op("Concat", size, graph.const(np.int64([words])), axis=0))
+    return graph.model(graph.op("MatMul", x, graph.weights(12, 4)))
+
+
 def matrices():
     """A model of rows of words."""
     graph = Graph((5,))
@@ -146,6 +156,9 @@ MODELS = {
     "valid": lambda: chain((1, 5, 6), ("MaxPool", dict(kernel_shape=[2, 3], auto_pad="VALID")), words=16),
     "reshape of a fixed batch": lambda: reshaped([2, -1]),
     "reshape of words": lambda: reshaped([-1, 12]),
+    "computed sizes": lambda: viewed(11),
+    "computed sizes, later": lambda: viewed(18, words=12),
+    "computed sizes of a fixed batch": lambda: viewed(18, 2),
     "leaky": lambda: chain((1, 2, 3), ("LeakyRelu", {}), words=6),
 }
 
@@ -184,15 +197,27 @@ def test_files(tmp_path):
     from_onnx(ir.to_proto(small()))
 
 
-def test_external_data(tmp_path):
-    ir.save(small(), tmp_path / "model.onnx", external_data="words", size_threshold_bytes=0)
-    found = from_onnx(tmp_path / "model.onnx")
+def test_initialisers_that_are_inputs():
+    """As models before version 4 of the file format have them."""
+    proto = ir.to_proto(small())
+    for held in proto.graph.initializer:
+        declared = proto.graph.input.add(name=held.name)
+        declared.type.tensor_type.elem_type = held.data_type
+    proto.ir_version = 3
+    found = from_onnx(proto)
     assert all((a[key] == b[key]).all() for a, b in zip(found.state, from_onnx(small()).state) for key in a)
+
+
+def test_external_data(tmp_path):
+    """Also that of a shape, which no training changes."""
+    ir.save(reshaped([-1, 12]), tmp_path / "model.onnx", external_data="words", size_threshold_bytes=0)
+    found, same = from_onnx(tmp_path / "model.onnx"), from_onnx(reshaped([-1, 12]))
+    assert all((a[key] == b[key]).all() for a, b in zip(found.state, same.state) for key in a)
     found.save(tmp_path)
     to_onnx(tmp_path / "weights.npz", tmp_path / "model.onnx", tmp_path / "whole.onnx")
     (tmp_path / "words").unlink()
     from_onnx(tmp_path / "whole.onnx")
-    with pytest.raises(ModelError, match="'conv.weight' cannot be read"):
+    with pytest.raises(ModelError, match="'constant.' cannot be read"):
         from_onnx(tmp_path / "model.onnx")
 
 
@@ -223,6 +248,15 @@ def test_weights_of_another_model(tmp_path):
     assert other.graph.initializers["conv.weight"].const_value is kept
     with pytest.raises(FileError):
         to_onnx(tmp_path / "net.toml", small())
+
+
+@pytest.mark.parametrize("opset", [7, 12])
+def test_dropout(opset):
+    graph = Graph((1, 2, 2), opset=opset)
+    given = [[], {"ratio": 0.3}] if opset < 12 else [[graph.const(0.3), graph.const(np.bool_(False))], {}]
+    x = graph.op("Flatten", graph.op("Dropout", graph.op("Dropout", graph.x, *given[0], **given[1])))
+    found = from_onnx(graph.model(graph.op("MatMul", x, graph.weights(4, 3))))
+    assert [layer.p for layer in found.network.layers[:2]] == [0.3, 0.5]
 
 
 def test_weights_that_do_not_fit_get_a_format():

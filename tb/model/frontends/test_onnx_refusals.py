@@ -109,6 +109,12 @@ def unread(graph):
     return [x]
 
 
+def sized(graph, place, axes=(0,)):
+    size = graph.op("Gather", graph.op("Shape", graph.x), graph.const(np.int64(place)))
+    size = graph.op("Unsqueeze", size, graph.const(np.int64(axes)))
+    return [graph.op("Reshape", graph.x, graph.op("Concat", size, graph.const(np.int64([-1])), axis=0))]
+
+
 ODD = "node 'odd': "
 MODELS = {
     "operator": (lambda: behind("Erf"), ODD + "Erf: is not supported; nearest supported: one of Conv, Gemm, MatMul"),
@@ -124,7 +130,7 @@ MODELS = {
         lambda: behind("FusedConv", domain="com.microsoft"),
         "FusedConv: is of the domain 'com.microsoft'; near",
     ),
-    "shape": (lambda: behind("Shape"), "Shape: is not supported; nearest supported: Flatten, or Reshape to the const"),
+    "shape": (lambda: behind("Slice"), "Slice: is not supported; nearest supported: Flatten, or Reshape to the const"),
     "attribute": (lambda: behind("Relu", alpha=1.0), ODD + "Relu: has the attribute alpha; .*attributes none"),
     "dilations": (
         lambda: conv(dilations=[2, 2]),
@@ -180,6 +186,15 @@ MODELS = {
         r"gives the shape \[1, -1\] to 32 words of .*\[0, -1\]",
     ),
     "squeeze": (lambda: behind("Squeeze", np.int64([2, 3])), r"Squeeze: axes \[2, 3\] of the shape \(2, 4, 4\)"),
+    "size": (lambda: of(lambda g: sized(g, 4)), r"Gather: takes the sizes \[4\] of 4; nearest supported: 0 to 3"),
+    "other size": (lambda: of(lambda g: sized(g, 1)), r"Reshape: gives the shape \[2, -1\] to 32 words of an image"),
+    "sum of sizes": (lambda: of(lambda g: [g.op("Add", g.op("Shape", g.x), g.x, name="odd")]), "Add: input 0 is none"),
+    "gathered": (lambda: behind("Gather", np.int64([0])), ODD + "Gather: is not supported"),
+    "unsqueezed": (lambda: of(lambda g: sized(g, 0, [1])), "Unsqueeze: of another than a number; .*axes=.0."),
+    "mean of maps": (
+        lambda: of(lambda g: [g.op("Gemm", g.op("ReduceMean", g.x, g.const(np.int64([2, 3]))), g.weights(2, 2))]),
+        "Gemm: reads maps of 1x1; nearest supported: Flatten",
+    ),
     "mean": (lambda: behind("ReduceMean", np.int64([1])), r"ReduceMean: axes \[1\]; nearest supported: rows and col"),
     "dropout": (lambda: behind("Dropout", np.float32(0.95)), "Dropout: p: 0.95 is not supported; nearest supported"),
     "number": (lambda: behind("Add", np.float32(1)), r"Add: adds a constant of the shape \(\); .*a bias of the shape"),
