@@ -13,7 +13,7 @@ from .access import ACCESS_W
 from .tools import tool_environment
 
 # A whole engine takes long at its full size; in that it is linted once, as Verilog-2005 in its own core.
-SMALL = {"gc_engine_axi": {"GRID": 4, "COLS": 4}, "gc_engine_avalon": {"GRID": 4, "COLS": 4}, "gc_vcu118": {"COLS": 4}}
+SMALL = {"gc_engine_axi": {"GRID": 4, "COLS": 4}, "gc_engine_avalon": {"GRID": 4, "COLS": 4}, "gc_vcu118": {"COLS": 8}}
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gradcore.compiler import compile, memory_map, search
+from gradcore.compiler import compile, search, tiles
 from gradcore.compiler.compile import CompileError, compile_network
 from gradcore.compiler.compiled import compile_program
 from gradcore.isa.config import EngineConfig
@@ -76,7 +76,7 @@ def test_rows_of_bias_that_make_tiles_larger_lie_by_themselves(monkeypatch):
     assert "fc1 WU: 9 tiles of output maps, all weights" in compiled.train.notes
     assert not compiled.memory.weight[2].layout.pieces, "all its gradients fit"
     train_on_machine(network, config, 8)
-    monkeypatch.setattr(memory_map, "in_pieces", lambda *about: False)
+    monkeypatch.setattr(tiles, "in_pieces", lambda *about: False)
     compile.recent.clear()
     assert compile_network(network, config).train.cycles > compiled.train.cycles
 
