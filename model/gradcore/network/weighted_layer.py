@@ -173,8 +173,12 @@ def _parameters(
 
 
 def _run(graph: Graph, node: Node) -> list[Node]:
-    """The node, a ReLU, a 2x2 maximum pooling and a dropout behind it, or a leaky ReLU, as far as each reads the one
-    before alone. Not the pooling, where its way back would have to spread over the pixels that a stride leaves out."""
+    """The node, a ReLU and a 2x2 maximum pooling in either order and a dropout behind it, or a leaky ReLU, as far as
+    each reads the one before alone. Not the pooling, where its way back would have to spread over the pixels that a
+    stride leaves out.
+
+    The ReLU is done before the pooling in either order, which is the same in every bit: it changes none of the words
+    that are chosen, and nothing passes where none is above zero."""
     run, operator = [node], node.operator
     assert isinstance(operator, Parametric)
     spread = operator.stride != (1, 1) and graph.tensors[node.inputs[0]].delta_frac is not None
@@ -183,7 +187,7 @@ def _run(graph: Graph, node: Node) -> list[Node]:
         readers = graph.readers[run[-1].name]
         return readers[0] if len(readers) == 1 else None
 
-    for kind in (Relu(), *([] if spread else [MaxPooling()])):
+    for kind in (Relu(), *([] if spread else [MaxPooling(), Relu()])):
         found = reader()
         if found and found.operator == kind:
             run.append(found)

@@ -38,8 +38,8 @@ class Relu(Operator):
     ) -> list[np.ndarray]:
         return [delta * saved]
 
-    def gate(self, saved: Any, shape: tuple[int, ...]) -> np.ndarray:
-        gate: np.ndarray = saved
+    def gate(self, saved: Any, shape: tuple[int, ...], behind: np.ndarray) -> np.ndarray:
+        gate: np.ndarray = saved & behind
         return gate
 
 

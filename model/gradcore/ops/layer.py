@@ -123,8 +123,9 @@ class Operator:
         """Those of weight and bias."""
         raise NotImplementedError
 
-    def gate(self, saved: Any, shape: tuple[int, ...]) -> np.ndarray:
-        """Where the local gradient passes (bool, `shape` of the input), of an operator that lets it pass or not."""
+    def gate(self, saved: Any, shape: tuple[int, ...], behind: np.ndarray) -> np.ndarray:
+        """Where the local gradient passes (bool, `shape` of the input), of an operator that lets it pass or not;
+        behind: where it passes at the output."""
         raise NotImplementedError
 
 

@@ -46,8 +46,8 @@ class MaxPooling(Operator):
     ) -> list[np.ndarray]:
         return [self.windows.join(delta * saved, inputs[0].shape)]
 
-    def gate(self, saved: Any, shape: tuple[int, ...]) -> np.ndarray:
-        return self.windows.join(saved, shape)
+    def gate(self, saved: Any, shape: tuple[int, ...], behind: np.ndarray) -> np.ndarray:
+        return self.windows.join(saved & behind, shape)
 
 
 @dataclass(frozen=True)

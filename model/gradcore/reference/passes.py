@@ -87,12 +87,12 @@ def by_layer(network: Network, done: Pass) -> dict:
     (at z), error (of its input), grad, grad_bias. Local gradients are None where nobody needs them, gradients in a
     frozen layer."""
     found: dict[str, list] = {key: [] for key in TENSORS}
-    operators = {node.name: node.operator for node in network.graph.nodes}
+    nodes = {node.name: node for node in network.graph.nodes}
     for p in network.parameters:
-        gate = np.ones(done.words[p.name].shape, dtype=bool)
-        for name in p.nodes[1:]:
-            if not operators[name].rounded:
-                gate = gate & operators[name].gate(done.saved[name], gate.shape)
+        gate = np.ones(done.words[p.output].shape, dtype=bool)
+        for node in (nodes[name] for name in reversed(p.nodes[1:])):
+            if not node.operator.rounded:
+                gate = node.operator.gate(done.saved[node.name], done.words[node.inputs[0]].shape, gate)
         grad, grad_bias = done.gradients.get(p.name, (None, None))
         values = (done.words[p.input], done.words[p.name], done.words[p.output], gate, done.deltas.get(p.name))
         for key, value in zip(TENSORS, (*values, done.deltas.get(p.input), grad, grad_bias)):

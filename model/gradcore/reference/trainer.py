@@ -23,6 +23,7 @@ from gradcore.numerics.random_numbers import (
     random_tag,
     weight_random,
 )
+from gradcore.ops.activation import Relu
 from gradcore.ops.loss import evaluate
 from gradcore.ops.optimiser import RATE_ONE, update
 from gradcore.reference.passes import backward, by_layer, forward
@@ -36,13 +37,14 @@ def initial_weights(network: Network, seed: int) -> State:
     """Per layer a dict of int64 arrays: weight (O, C, KY, KX) in fw, bias (O,) in fb, momentum and bias_momentum of the
     same shapes.
 
-    Weights are normal with variance 2 / inputs before a ReLU and 1 / inputs otherwise (He), from NumPy's PCG64 seeded
-    with (seed, layer); all else is zero. The bias stays zero in a layer without one.
+    Weights are normal with variance 2 / inputs directly before a ReLU and 1 / inputs otherwise (He), from NumPy's PCG64
+    seeded with (seed, layer); all else is zero. The bias stays zero in a layer without one.
     """
     result = []
     for p in network.parameters:
         rng = np.random.Generator(np.random.PCG64([seed, p.layer]))
-        scale = np.sqrt((2 if p.relu else 1) / np.prod(p.weight_shape[1:]))
+        relu = [node.operator for node in network.graph.readers[p.name]] == [Relu()]
+        scale = np.sqrt((2 if relu else 1) / np.prod(p.weight_shape[1:]))
         weight = quantize(rng.standard_normal(p.weight_shape) * scale, Format(network.data_width, p.fw))
         bias = np.zeros(p.weight_shape[0], dtype=np.int64)
         result.append({"weight": weight, "bias": bias, "momentum": np.zeros_like(weight), "bias_momentum": bias.copy()})

@@ -22,6 +22,7 @@ from gradcore.ops.convolution import Conv, Dense
 from gradcore.ops.dropout import Dropout
 from gradcore.ops.loss import SOFTMAX
 from gradcore.ops.max_pooling import MaxPool
+from gradcore.reference.trainer import initial_weights
 from tb.model.compiler.networks import own_training, train_on_machine
 
 COUNT = int(os.environ.get("NETWORKS", "8"))
@@ -69,6 +70,7 @@ def random_network(rng, config: EngineConfig) -> Network:
             pool = 2 if min(pixels) > 1 and rng.random() < 0.2 else None
             layers.append(Conv(int(rng.integers(1, 14)), kernel, pad, relu=bool(rng.random() < 0.5), pool=pool))
             pixels = tuple(n // 2 for n in pixels) if pool else pixels
+            layers += [ReluLayer()] * bool(rng.random() < 0.2)
             for _ in range(int(rng.choice([0, 1, 1, 2]))):
                 layers.append(random_stage(rng, pixels))
                 (_, *pixels) = layers[-1].operators([(1, *pixels)])[0][1].shape([(1, *pixels)])
@@ -123,6 +125,7 @@ GRID4 = EngineConfig(grid=4, cols=4, mem_bytes=16)
     [
         ((Conv(5, (3, 3), (1, 1), pool=2),), [], []),
         ((Conv(5, (3, 3), (1, 1)), ReluLayer(), MaxPool()), [], []),
+        ((Conv(5, (3, 3), (1, 1)), MaxPool(), ReluLayer()), [], []),
         ((Conv(5, (3, 3), (1, 1)), MAX), [MAXIMUM, INDEX] * 2 + [CHOOSE] * 2, [MAXIMUM] * 2),
         ((Conv(5, (3, 3), (1, 1)), MEAN), [SUM, INDEX] * 2 + [SUM, CHOOSE] * 2, [SUM] * 2),
         (
@@ -141,6 +144,26 @@ def test_what_vectors_do(layers, train, infer):
     compiled = compile_network(network_of(*layers), GRID4)
     ordered = sorted(operations(compiled.train))
     assert ordered == sorted(train) and sorted(operations(compiled.infer)) == sorted(infer)
+
+
+@pytest.mark.parametrize("behind", [(), (Dropout(),), (MAX,)])
+@pytest.mark.parametrize("rounding", ["half_even", "stochastic"])
+@pytest.mark.parametrize("relu", [False, True])
+def test_relu_behind_a_pooling(behind, rounding, relu):
+    """It is done before the pooling. With few values: many ties, and windows without one above zero."""
+    first = Conv(9, (3, 3), (1, 1), relu=relu, formats=dict(act=1))
+    network = network_of(first, MaxPool(), ReluLayer(), *behind, Conv(5, pad=(1, 1)), rounding=rounding)
+    assert network.parameters[0].relu and network.parameters[0].pool
+    train_on_machine(network, GRID4, 1)
+
+
+def test_initial_weights_know_what_is_directly_behind():
+    """Not what the compiler makes of it."""
+    without, behind = (
+        initial_weights(network_of(Conv(5, relu=False), MaxPool(), *more), 1)[0]["weight"]
+        for more in ((), (ReluLayer(),))
+    )
+    assert (without == behind).all()
 
 
 def test_gates_behind_an_overlapping_maximum_are_indices():
