@@ -20,7 +20,8 @@ class Body:
     notes: how layers in strips are computed.
     weights, gradients: where tiles of layers in strips go, one behind the other.
     held: layers whose weights are in the weight buffer. newest: slots of the last layer's input and output. table: name
-    of the one that VECTOR has. cleared: are the zeros written?
+    of the one that VECTOR has. cleared: are the zeros written? late: VECTORs that nothing in the forward pass waits
+    for; spare: cycles in which DRAM had nothing to do since there are some.
     """
 
     setting: Setting
@@ -35,6 +36,8 @@ class Body:
     notes: list = field(default_factory=list)
     table: str = ""
     cleared: bool = False
+    late: list = field(default_factory=list)
+    spare: int = 0
 
     def __post_init__(self):
         config = self.setting.config

@@ -17,6 +17,7 @@ from gradcore.compiler.slots import resident_slots
 from gradcore.compiler.stream_backward import backward_strips
 from gradcore.compiler.stream_forward import forward_strips
 from gradcore.compiler.tokens import dependencies
+from gradcore.compiler.vectors import late_indices
 
 
 def operations(setting: Setting, train: bool, most: int) -> tuple:
@@ -38,6 +39,7 @@ def operations(setting: Setting, train: bool, most: int) -> tuple:
         else:
             forward_chain(body, chain)
         _check_number(body, most)
+    late_indices(body)
     if train:
         start = body.newest[0].buffer if body.newest else 0
         chains, beside = backward_chains(setting, body.weight_rows, body.grad_rows, start)

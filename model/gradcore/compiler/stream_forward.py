@@ -11,7 +11,7 @@ from gradcore.compiler.softmax import softmax_strips
 from gradcore.compiler.stream import Result, Source, gate_region, plain_axes
 from gradcore.compiler.strided import unfold_input
 from gradcore.compiler.strips import Axis, choose_strips
-from gradcore.compiler.vectors import forward_stages
+from gradcore.compiler.vectors import forward_stages, late_indices
 from gradcore.compiler.weights import ForwardWeights
 from gradcore.isa.instruction import GATE_BUFFER
 
@@ -76,7 +76,7 @@ def _forward_group(body: Body, index: int, group: MapGroup):
             for area in plan.areas():
                 pixels = plan.pixels(area)
                 for image in range(start, min(start + largest, setting.images), images):
-                    read = source.place(pixels, image, every)
+                    since, read = len(body.ops), source.place(pixels, image, every)
                     for maps in outer:
                         rows, own = weights.need(maps), group.given(maps)
                         places = {name: one.place(pixels, image, own) for name, one in results.items()}
@@ -85,3 +85,4 @@ def _forward_group(body: Body, index: int, group: MapGroup):
                         body.ops += forward(setting, index, image, read, dest, rows, **more)
                         for one in results.values():
                             one.finish(pixels, image, own, image + images)
+                    late_indices(body, since)

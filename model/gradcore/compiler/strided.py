@@ -3,8 +3,9 @@
 its local gradient with zeros between the pixels (doc/architecture.md, "Strides behind another layer")."""
 
 from gradcore.compiler.body import Body
+from gradcore.compiler.moves import Move
 from gradcore.compiler.operation import Op
-from gradcore.compiler.vectors import Move, insert
+from gradcore.compiler.vectors import insert
 from gradcore.isa.instruction import MAXIMUM, SUM
 from gradcore.ops.windows import Windows
 
@@ -27,7 +28,7 @@ def spread_delta(body: Body, index: int):
     windows = Windows((1, 1), setting.network.parameters[index].stride)
     for group in range(delta.layout.groups):
         move = Move(setting, setting.layers[index].name, group)
-        insert(body, [move.back(SUM, windows, [delta], spread, multiplier=1)])
+        insert(body, move.back(SUM, windows, [delta], spread, multiplier=1))
 
 
 def _unfolded(move: Move, index: int) -> list[Op]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gradcore.compiler import vectors
+from gradcore.compiler import moves
 from gradcore.compiler.compile import compile_network
 from gradcore.compiler.limits import CompileError
 from gradcore.isa.config import EngineConfig
@@ -188,7 +188,7 @@ def test_stages_before_softmax(layers, rounding):
 
 
 def test_a_relu_longer_than_a_pixel(monkeypatch):
-    monkeypatch.setattr(vectors, "MOST_BEATS", 300)
+    monkeypatch.setattr(moves, "MOST_BEATS", 300)
     network = network_of(conv("a"), *block("a", "b"), AveragePool(window=2))
     found = [op.instr for op in compile_network(network, GRID4).train.ops if op.instr.opcode == Opcode.VECTOR]
     assert any(instr["width"] == 2 and instr["n_y"] > 1 for instr in found if instr["operation"] == MAXIMUM)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gradcore.compiler import vectors
+from gradcore.compiler import compile, moves
 from gradcore.compiler.compile import compile_network
 from gradcore.compiler.limits import CompileError
 from gradcore.isa.config import EngineConfig
@@ -101,7 +101,10 @@ def random_network(rng, config: EngineConfig) -> Network:
 
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
 @pytest.mark.parametrize("engine", ENGINES)
-def test_random_networks_train_bit_exactly(engine, seed):
+def test_random_networks_train_bit_exactly(engine, seed, monkeypatch):
+    """Every second one in bands of one row."""
+    if seed % 2:
+        monkeypatch.setattr(moves, "MOST_CYCLES", 1)
     network = random_network(np.random.default_rng(seed), ENGINES[engine])
     print(f"seed {seed}: {network}")
     train_on_machine(network, ENGINES[engine], seed)
@@ -166,6 +169,21 @@ def test_initial_weights_know_what_is_directly_behind():
     assert (without == behind).all()
 
 
+def test_indices_come_later_and_in_bands(monkeypatch):
+    """The least that the next layer waits for comes first. Nothing is stored between VECTORs of one band each."""
+    network = network_of(Conv(5, (3, 3), (1, 1)), MAX, Conv(6, (3, 3), (1, 1)), images=40)
+    plain = compile_network(network, GRID4).train
+    monkeypatch.setattr(moves, "MOST_CYCLES", 100)
+    compile.recent.clear()
+    program = compile_network(network, GRID4).train
+    found = operations(program)
+    assert len(found) > 2 * len(operations(plain)), "several bands of a group"
+    last = max(k for k, op in enumerate(program.ops) if op.instr.opcode == Opcode.VECTOR and "maximum" in op.text)
+    first = min(k for k, op in enumerate(program.ops) if op.instr.opcode == Opcode.VECTOR and "index" in op.text)
+    assert last < first
+    train_on_machine(network, GRID4, 1)
+
+
 def test_gates_behind_an_overlapping_maximum_are_indices():
     """Nothing passes where all pixels of a window are zero behind the ReLU."""
     found = [op.instr for op in compile_network(network_of(Conv(5), MAX), GRID4).train.ops if "relu" in op.instr.fields]
@@ -173,7 +191,7 @@ def test_gates_behind_an_overlapping_maximum_are_indices():
 
 
 def test_tensors_longer_than_a_pixel(monkeypatch):
-    monkeypatch.setattr(vectors, "MOST_BEATS", 40)
+    monkeypatch.setattr(moves, "MOST_BEATS", 40)
     network = network_of(Conv(5, (3, 3), (1, 1)), Sigmoid())
     ops = compile_network(network, GRID4).train.ops
     assert any(op.instr["n_x"] > 1 for op in ops if op.instr.opcode == Opcode.VECTOR)

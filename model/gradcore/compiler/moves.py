@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""VECTOR instructions: from the tensors, windows and numbers of a step to their fields, in bands of rows."""
+
+from dataclasses import dataclass
+
+from gradcore.compiler.memory_map import FIXED, MapTensor
+from gradcore.compiler.operation import Op, make
+from gradcore.compiler.setting import Setting
+from gradcore.isa.fold import ceil_div, round_up
+from gradcore.isa.instruction import ADD, CHOOSE, FIELDS, INDEX, MAXIMUM, SLOPE, SUM, TABLE, Opcode
+from gradcore.ops.windows import Windows
+
+TEXT = {MAXIMUM: "maximum", INDEX: "index", SUM: "sum", CHOOSE: "choose", TABLE: "table", SLOPE: "slope", ADD: "add"}
+CHUNK, REQUEST = 64, 8  # beats of a read at most, cycles that each read takes besides
+MOST_CYCLES = 1 << 14  # of an instruction, as long as it can be divided
+MOST_BEATS = FIELDS[Opcode.VECTOR]["n_beats"].range[1]  # of a pixel
+DRAM_ADDRESSES = 1 << 48
+ONE = Windows((1, 1), (1, 1))
+Rows = tuple[int, int]  # of blocks: first, end
+
+
+def dram_range(tensor: MapTensor, group: int, rows: Rows | None = None) -> tuple:
+    """Of an image group, or of some of its rows."""
+    layout = tensor.layout
+    start = tensor.addr + group * layout.group_bytes
+    first, end = (row * layout.columns * _block(tensor) for row in rows) if rows else (0, layout.group_bytes)
+    return f"dram{FIXED}", start + first, start + end
+
+
+def _block(tensor: MapTensor) -> int:
+    """Bytes of a block."""
+    return tensor.layout.pitch * tensor.layout.vector_bytes
+
+
+def _bands(rows: int, cycles: int) -> list[Rows]:
+    """Of VECTORs that take about `MOST_CYCLES` each: so each begins as soon as what it reads is there, and STOREs come
+    between them."""
+    count = min(rows, ceil_div(cycles, MOST_CYCLES))
+    return [(rows * k // count, rows * (k + 1) // count) for k in range(count)]
+
+
+def _reach(windows: Windows, k: int, at: int, back: bool) -> tuple[int, int]:
+    """Pixels (first, end) of the sources along an axis that a pixel of the result needs, also outside the map."""
+    size, step, pad = windows.size[k], windows.stride[k], windows.pad[k]
+    if back:
+        return ceil_div(at + pad - size + 1, step), (at + pad) // step + 1
+    return at * step - pad, at * step - pad + size
+
+
+def vector_cycles(pixels: int, beats: int, sources: int, written: int) -> int:
+    """Of reading so many pixels of `beats` of each source, while `written` beats are written."""
+    return max(pixels * sources * (beats + REQUEST * ceil_div(beats, CHUNK)), written)
+
+
+@dataclass(frozen=True)
+class Move:
+    """VECTORs of an image group for the stages behind a layer."""
+
+    setting: Setting
+    layer: str
+    group: int
+
+    def whole(self, operation: int, sources: list, result: MapTensor, **more) -> list[Op]:
+        """Word by word: the tensors lie alike. A band is one pixel, if that is not too long; with random numbers each
+        block is, and all rows are one band."""
+        layout, beat, ops = result.layout, self.setting.config.mem_bytes, []
+        block, cycles = _block(result), vector_cycles(1, layout.group_bytes // beat, len(sources), 0)
+        divisible = not layout.columns * block % beat and "rnd_tag" not in more
+        for rows in _bands(layout.rows, cycles) if divisible else [(0, layout.rows)]:
+            first, count = rows[0], rows[1] - rows[0]
+            size = round_up(count * layout.columns * block, beat)
+            down, across, pixel = 1, 1, size
+            if size // beat > MOST_BEATS or "rnd_tag" in more:
+                down, across, pixel = count, layout.columns, block
+            line = size // count if divisible else across * pixel
+            place = dict(stride_x=pixel, stride_y=line, advance_x=pixel, advance_y=line, first_y=first)
+            place |= dict.fromkeys(("n_ky", "n_kx", "step_y", "step_x"), 1)
+            place |= dict(height=layout.rows, width=across, n_y=down, n_x=across, n_beats=pixel // beat)
+            bands = (rows, rows) if divisible else (None, None)
+            ops.append(self.op(operation, sources, result, place | more, down * across, bands=bands))
+        return ops
+
+    def positive(self, source: MapTensor, result: MapTensor) -> Op:
+        """The larger of each word and zero: a window of two pixels, a row of the map or all of it and as many zeros."""
+        zeros, layout = self.setting.memory.zeros, result.layout
+        rows, size, beat = 1, layout.group_bytes, self.setting.config.mem_bytes
+        assert zeros
+        if size // beat > MOST_BEATS:
+            rows, size = layout.rows, layout.columns * layout.pitch * layout.vector_bytes
+        between = dram_range(source, self.group)[1] - zeros.addr
+        place = dict(stride_x=between, advance_x=between, stride_y=size, advance_y=size, n_kx=2, step_x=2, width=2)
+        place |= dict(n_ky=1, step_y=1, n_x=1, n_y=rows, height=rows, n_beats=size // beat)
+        return self.op(MAXIMUM, [zeros], result, place, 2 * rows, (source,))
+
+    def windows(self, operation: int, windows: Windows, sources: list, result: MapTensor, **more) -> list[Op]:
+        """A word of the result from the words of its window."""
+        return self._by_windows(operation, windows, sources, result, False, more)
+
+    def back(self, operation: int, windows: Windows, sources: list, result: MapTensor, **more) -> list[Op]:
+        """The way back through the windows: a word of the result from those of the windows that it is in."""
+        return self._by_windows(operation, windows, sources, result, True, more | dict(transpose=1))
+
+    def _by_windows(
+        self, operation: int, windows: Windows, sources: list, result: MapTensor, back: bool, more: dict
+    ) -> list[Op]:
+        if windows == ONE:
+            return self.whole(operation, sources, result, **more)
+        (height, _), (count, _) = self._axis(sources[0], 0), self._axis(result, 0)
+        across, wide = self._fields(1, windows, sources[0], result, (0, result.layout.columns), back)
+        needs = [[min(max(n, 0), height) for n in _reach(windows, 0, at, back)] for at in range(count)]
+        cycles = vector_cycles(
+            wide * sum(end - first for first, end in needs),
+            _block(result) // self.setting.config.mem_bytes,
+            len(sources),
+            0,
+        )
+        ops = []
+        for rows in [(0, count)] if "rnd_tag" in more else _bands(count, cycles):
+            down, high = self._fields(0, windows, sources[0], result, rows, back)
+            firsts, ends = zip(*needs[slice(*rows)])
+            bands = rows, (min(firsts), max(ends))
+            ops.append(self.op(operation, sources, result, across | down | more, high * wide, bands=bands))
+        return ops
+
+    def _axis(self, tensor: MapTensor, k: int) -> tuple:
+        """(pixels, bytes from one to the next) along an axis; a vector is one."""
+        layout = tensor.layout
+        pixel = layout.pitch * layout.vector_bytes
+        return (layout.columns, pixel) if k else (layout.rows, layout.columns * pixel)
+
+    def _fields(
+        self, k: int, windows: Windows, source: MapTensor, result: MapTensor, span: Rows, back: bool
+    ) -> tuple[dict, int]:
+        """Fields of an axis, for the pixels `span` of the result, and the number of taps that lie in the map."""
+        (extent, stride), axis, step = self._axis(source, k), "yx"[k], windows.stride[k]
+        first, phase = divmod(span[0] + windows.pad[k], step) if back else (span[0] * step - windows.pad[k], 0)
+        taps = 0
+        for at in range(*span):
+            start, end = _reach(windows, k, at, back)
+            taps += max(min(end, extent) - max(start, 0), 0)
+        names = (f"n_k{axis}", f"step_{axis}", f"n_{axis}", f"stride_{axis}", f"advance_{axis}")
+        place = dict(zip(names, (windows.size[k], step, span[1] - span[0], stride, stride if back else step * stride)))
+        return place | {f"first_{axis}": first, f"phase_{axis}": phase, ("height", "width")[k]: extent}, taps
+
+    def op(
+        self,
+        operation: int,
+        sources: list,
+        result: MapTensor,
+        place: dict,
+        taps: int,
+        others: tuple = (),
+        behind: int = 0,
+        bands: tuple[Rows | None, Rows | None] = (None, None),
+    ) -> Op:
+        """An operation with the fields `place`; the taps of all pixels that lie in the map are `taps`. others: sources
+        that the windows reach besides; behind: bytes from the start of `result` to what is written; bands: rows of the
+        result and of the sources, if not all."""
+        config = self.setting.config
+        layout, group = result.layout, 0 if others else self.group
+        if "rnd_tag" in place:
+            place = place | dict(n_base=self.group * layout.group_images, fold=layout.fold)
+        place = dict(n_beats=layout.pitch * layout.vector_bytes // config.mem_bytes) | place
+        corner = sum(place.get(f"first_{axis}", 0) * place[f"stride_{axis}"] for axis in "yx")
+        written, read = bands
+        (_, target, _) = dram_range(result, self.group, written)
+        starts = [(dram_range(tensor, group)[1] + corner) % DRAM_ADDRESSES for tensor in sources]
+        more = dict(addr_out=target + behind) | dict(zip(("addr", "addr_b"), starts))
+        instr = make(Opcode.VECTOR, self.layer, operation=operation, **more, **place)
+        beats, results = place["n_beats"], place["n_y"] * place["n_x"] * place["n_beats"]
+        cycles = max(vector_cycles(taps, beats, len(sources), results), 1)
+        text = f"{TEXT[operation]} {result.name} group {self.group}"
+        moved = taps * beats * len(sources) + results
+        return Op(
+            instr,
+            self.layer,
+            text,
+            cycles,
+            moved,
+            [dram_range(t, group, read) for t in sources] + [dram_range(t, self.group) for t in others],
+            [dram_range(result, self.group, written)],
+        )
