@@ -3,6 +3,7 @@
 them."""
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -28,16 +29,16 @@ class Choices:
     unfolded: bool = False
     finer: bool = False
     flat: int | None = None
-    floors: tuple = ()
-    strips: frozenset = frozenset()
-    spilled: frozenset = frozenset()
-    shares: frozenset = frozenset()
+    floors: tuple[tuple[int, int], ...] = ()
+    strips: frozenset[int] = frozenset()
+    spilled: frozenset[int] = frozenset()
+    shares: frozenset[int] = frozenset()
     resident: bool = True
     beside: bool = True
-    between: frozenset = frozenset()
-    held: frozenset = frozenset()
-    halves: frozenset = frozenset()
-    early: frozenset = frozenset()
+    between: frozenset[int] = frozenset()
+    held: frozenset[int] = frozenset()
+    halves: frozenset[int] = frozenset()
+    early: frozenset[int] = frozenset()
     last_row: bool = False
 
     def with_floor(self, stage: int, fold: int) -> "Choices":
@@ -45,12 +46,12 @@ class Choices:
         floors = dict(self.floors) | {stage: fold}
         return self.but(floors=tuple(sorted(floors.items())))
 
-    def but(self, **changed) -> "Choices":
+    def but(self, **changed: Any) -> "Choices":
         """The same with some values changed."""
         return Choices(**{item.name: changed.get(item.name, getattr(self, item.name)) for item in fields(self)})
 
     def __str__(self) -> str:
-        def text(value):
+        def text(value: object) -> str:
             return " ".join(map(str, sorted(value))) or "none" if isinstance(value, (tuple, frozenset)) else str(value)
 
         return ", ".join(f"{item.name} {text(getattr(self, item.name))}" for item in fields(self))

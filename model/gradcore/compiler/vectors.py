@@ -8,6 +8,7 @@ from gradcore.compiler.memory_map import FIXED, MapTensor
 from gradcore.compiler.operation import Op, make
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.stages import StepPlace, TableTensor
+from gradcore.compiler.tuples import Access, Fields
 from gradcore.isa.fold import ceil_div
 from gradcore.isa.instruction import ADD, CHOOSE, FIELDS, INDEX, LOAD_TABLE, MAXIMUM, SLOPE, SUM, TABLE, Opcode
 from gradcore.numerics.fixed_point import MODES
@@ -25,7 +26,7 @@ DRAM_ADDRESSES = 1 << 48
 ONE = Windows((1, 1), (1, 1))
 
 
-def forward_stages(body: Body, index: int):
+def forward_stages(body: Body, index: int) -> None:
     """Emits the stages behind layer `index` in the forward pass; in training with the indices that the backward pass
     chooses by."""
     setting = body.setting
@@ -39,7 +40,7 @@ def forward_stages(body: Body, index: int):
         insert(body, ops)
 
 
-def backward_stages(body: Body, index: int):
+def backward_stages(body: Body, index: int) -> None:
     """Emits the stages behind layer `index` in the backward pass, from the last to the first."""
     setting = body.setting
     for group in range(_groups(setting, index)):
@@ -109,7 +110,7 @@ def _backward(body: Body, move: "Move", place: StepPlace) -> list[Op]:
     return ops
 
 
-def _clear_zeros(body: Body, index: int):
+def _clear_zeros(body: Body, index: int) -> None:
     """Writes the zeros for the first ReLU of a program that needs them: of pixels outside the map nothing is the
     largest."""
     setting, zeros = body.setting, body.setting.memory.zeros
@@ -124,7 +125,7 @@ def _is_relu(place: StepPlace) -> bool:
     return bool(place.step.stage and isinstance(place.step.stage.operator, Relu))
 
 
-def insert(body: Body, ops: list[Op]):
+def insert(body: Body, ops: list[Op]) -> None:
     """Puts the operations of a group where the last word that they read is stored, behind all other VECTORs, so that
     they run beside what follows."""
     made = [write for op in ops for write in op.writes]
@@ -135,14 +136,14 @@ def insert(body: Body, ops: list[Op]):
     body.ops[at:at] = ops
 
 
-def _precedes(op: Op, read: list) -> bool:
+def _precedes(op: Op, read: list[Access]) -> bool:
     """Must operations that read so come behind this one?"""
     if op.instr.opcode == Opcode.VECTOR:
         return True
     return any(n == name and a < end and start < b for n, a, b in op.writes for name, start, end in read)
 
 
-def _range(tensor: MapTensor, group: int) -> tuple:
+def _range(tensor: MapTensor, group: int) -> Access:
     start = tensor.addr + group * tensor.layout.group_bytes
     return f"dram{FIXED}", start, start + tensor.layout.group_bytes
 
@@ -152,7 +153,7 @@ def _windows(place: StepPlace) -> Windows:
     return getattr(place.step.stage.operator, "windows", ONE) if place.step.stage else ONE
 
 
-def _rounding(setting: Setting, layer: int, kind: str, shift: int) -> dict:
+def _rounding(setting: Setting, layer: int, kind: str, shift: int) -> Fields:
     """Fields of the rounding of a tensor of `layer`, none where nothing is dropped; only stochastic rounding has a
     tag."""
     mode = setting.network.mode(kind)
@@ -161,7 +162,7 @@ def _rounding(setting: Setting, layer: int, kind: str, shift: int) -> dict:
 
 
 def _share(windows: Windows) -> int:
-    return round(1 / windows.area * 2**BITS)
+    return round(1 / windows.area * (1 << BITS))
 
 
 def _argument(place: StepPlace) -> int:
@@ -203,7 +204,7 @@ class Move:
     layer: str
     group: int
 
-    def whole(self, operation: int, sources: list, result: MapTensor, **more) -> Op:
+    def whole(self, operation: int, sources: list[MapTensor], result: MapTensor, **more: int) -> Op:
         """Word by word: the tensors lie alike. A group is one pixel, if that is not too long; with random numbers each
         block is."""
         layout, beat = result.layout, self.setting.config.mem_bytes
@@ -227,11 +228,12 @@ class Move:
         place |= dict(n_ky=1, step_y=1, n_x=1, n_y=rows, height=rows, n_beats=size // beat)
         return self.op(MAXIMUM, [zeros], result, place, 2 * rows, (source,))
 
-    def windows(self, operation: int, windows: Windows, sources: list, result: MapTensor, **more) -> Op:
+    def windows(self, operation: int, windows: Windows, sources: list[MapTensor], result: MapTensor, **more: int) -> Op:
         """A word of the result from the words of its window."""
         if windows == ONE:
             return self.whole(operation, sources, result, **more)
-        place, taps = {}, 1
+        place: Fields = {}
+        taps = 1
         for k, axis in enumerate("yx"):
             size, step, pad = windows.size[k], windows.stride[k], windows.pad[k]
             (source, stride), (count, _) = self._axis(sources[0], k), self._axis(result, k)
@@ -239,11 +241,12 @@ class Move:
             taps *= sum(0 <= at * step - pad + tap < source for at in range(count) for tap in range(size))
         return self.op(operation, sources, result, place | more, taps)
 
-    def back(self, operation: int, windows: Windows, sources: list, result: MapTensor, **more) -> Op:
+    def back(self, operation: int, windows: Windows, sources: list[MapTensor], result: MapTensor, **more: int) -> Op:
         """The way back through the windows: a word of the result from those of the windows that it is in."""
         if windows == ONE:
             return self.whole(operation, sources, result, transpose=1, **more)
-        place, taps = {}, 1
+        place: Fields = {}
+        taps = 1
         for k, axis in enumerate("yx"):
             size, step, pad = windows.size[k], windows.stride[k], windows.pad[k]
             (source, stride), (count, _) = self._axis(sources[0], k), self._axis(result, k)
@@ -253,18 +256,25 @@ class Move:
             taps *= sum(0 <= at + pad - w * step < size for at in range(count) for w in range(source))
         return self.op(operation, sources, result, place | dict(transpose=1) | more, taps)
 
-    def _axis(self, tensor: MapTensor, k: int) -> tuple:
+    def _axis(self, tensor: MapTensor, k: int) -> tuple[int, int]:
         """(pixels, bytes from one to the next) along an axis; a vector is one."""
         layout = tensor.layout
         pixel = layout.pitch * layout.vector_bytes
         return (layout.columns, pixel) if k else (layout.rows, layout.columns * pixel)
 
-    def _fields(self, axis: str, size: int, step: int, count: int, source: int, stride: int, advance: int) -> dict:
+    def _fields(self, axis: str, size: int, step: int, count: int, source: int, stride: int, advance: int) -> Fields:
         names = (f"n_k{axis}", f"step_{axis}", f"n_{axis}", f"stride_{axis}", f"advance_{axis}")
         return dict(zip(names, (size, step, count, stride, advance))) | {("height", "width")[axis == "x"]: source}
 
     def op(
-        self, operation: int, sources: list, result: MapTensor, place: dict, taps: int, others=(), behind: int = 0
+        self,
+        operation: int,
+        sources: list[MapTensor],
+        result: MapTensor,
+        place: Fields,
+        taps: int,
+        others: tuple[MapTensor, ...] = (),
+        behind: int = 0,
     ) -> Op:
         """An operation with the fields `place`; the taps of all pixels that lie in the map are `taps`. others: sources
         that the windows reach besides; behind: bytes from the start of `result` to what is written."""
