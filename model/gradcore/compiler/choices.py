@@ -3,7 +3,8 @@
 them."""
 
 from dataclasses import dataclass, fields
-from typing import Any
+
+Choice = int | frozenset[int] | tuple[tuple[int, int], ...] | None
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,9 @@ class Choices:
         floors = dict(self.floors) | {stage: fold}
         return self.but(floors=tuple(sorted(floors.items())))
 
-    def but(self, **changed: Any) -> "Choices":
+    def but(self, **changed: Choice) -> "Choices":
         """The same with some values changed."""
-        return Choices(**{item.name: changed.get(item.name, getattr(self, item.name)) for item in fields(self)})
+        return Choices(**{item.name: getattr(self, item.name) for item in fields(self)} | changed)
 
     def __str__(self) -> str:
         def text(value: object) -> str:

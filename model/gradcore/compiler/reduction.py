@@ -22,7 +22,7 @@ from gradcore.compiler.weights import BackwardWeights, ForwardWeights
 from gradcore.isa.fold import ceil_div, round_up, tap_windows
 from gradcore.ops.layer import Shape
 
-Places = Callable[[bool], dict[str, Place]]  # of the results of a block; of its last part?
+Places = Callable[[bool], dict[str, Place]]  # where the results of a block are, by name: places(last)
 
 
 def _column_groups(maps: Span, cols: int) -> list[Span]:
