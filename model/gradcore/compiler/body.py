@@ -4,11 +4,12 @@
 from dataclasses import dataclass, field
 
 from gradcore.compiler.map_groups import MapGroup
-from gradcore.compiler.operation import Place, Rows
+from gradcore.compiler.memory_map import Gates, MapTensor
+from gradcore.compiler.operation import Op, Place, Rows
 from gradcore.compiler.rings import Region
 from gradcore.compiler.rows import apart
 from gradcore.compiler.setting import Setting
-from gradcore.compiler.slots import Slots, place_tiles
+from gradcore.compiler.slots import Key, Slots, Wanted, place_tiles
 from gradcore.compiler.transfers import load, load_weights, store
 
 
@@ -26,20 +27,20 @@ class Body:
 
     setting: Setting
     train: bool
-    weight_rows: list
-    grad_rows: list
-    resident: dict
-    ops: list = field(default_factory=list)
-    held: list = field(default_factory=list)
-    newest: list = field(default_factory=list)
+    weight_rows: list[Rows]
+    grad_rows: list[Rows]
+    resident: dict[Key, Slots]
+    ops: list[Op] = field(default_factory=list)
+    held: list[int] = field(default_factory=list)
+    newest: list[Slots] = field(default_factory=list)
     phases: int = 0
-    notes: list = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     table: str = ""
     cleared: bool = False
-    late: list = field(default_factory=list)
+    late: list[Op] = field(default_factory=list)
     spare: int = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         config = self.setting.config
         self.weights, self.gradients = Region(0, config.wgt_depth), Region(0, config.grad_depth)
 
@@ -48,19 +49,19 @@ class Body:
         """Has every layer its own rows of the weight buffer?"""
         return apart(self.weight_rows) and not self.setting.choices.strips
 
-    def slots(self, index: int, wanted: list, stages: tuple) -> list:
+    def slots(self, index: int, wanted: list[Wanted], stages: tuple[int, ...]) -> list[Slots]:
         """Slots for the tiles of the next phase; phases take turns at both ends of the buffers."""
         found = place_tiles(self.setting, index, wanted, stages, self.phases % 2 == 0)
         self.phases += 1
         return found
 
-    def note(self, index: int, step: str, text: str, group: MapGroup | None = None):
+    def note(self, index: int, step: str, text: str, group: MapGroup | None = None) -> None:
         """Says in the listing how a step of a layer, or of a group of it, is computed."""
         p = self.setting.layers[index]
         which = f" group {group.number}" if group and p.groups > 1 else ""
         self.notes.append(f"{p.name}{which} {step}: {text}")
 
-    def forget(self):
+    def forget(self) -> None:
         """A layer in strips has used all operand buffers, and the weight buffer if it has no rows of its own."""
         self.newest = []
         if not all(self.weight_rows[index] for index in self.setting.choices.strips):
@@ -76,7 +77,7 @@ class Body:
         self.ops += load_weights(self.setting, index, mine)
         return mine
 
-    def need_tile(self, slots: Slots, index: int, tensor, image: int, scale=None) -> Place:
+    def need_tile(self, slots: Slots, index: int, tensor: MapTensor, image: int, scale: Gates | None = None) -> Place:
         """The tile with `image`, loaded for layer `index` when it is not there yet."""
         missing = not slots.has(tensor.group(image))
         place = slots.place(tensor, image)
@@ -85,7 +86,7 @@ class Body:
             self.ops.append(load(self.setting, layer, tensor, group, slots.tile(tensor, group), scale))
         return place
 
-    def finish_tile(self, layer: str, tensor, image: int, fold: int, place: Place):
+    def finish_tile(self, layer: str, tensor: MapTensor, image: int, fold: int, place: Place) -> None:
         """STORE once the last computed images of the tensor's group are there."""
         after, group = image + self.setting.fold_images(fold), tensor.group(image)
         if after >= self.setting.images or tensor.group(after) != group:

@@ -2,12 +2,17 @@
 """Chains: layers that run group by group of images, one behind the other. What a layer of a chain leaves in an operand
 buffer is read there by the next."""
 
+from collections.abc import Callable, Iterable
+
+from gradcore.compiler.operation import Rows
 from gradcore.compiler.rows import apart
 from gradcore.compiler.setting import Setting
-from gradcore.compiler.slots import fits
+from gradcore.compiler.slots import Wanted, fits
+
+Chain = list[int]  # numbers of layers
 
 
-def forward_chains(setting: Setting, weight_rows: list, train: bool) -> list:
+def forward_chains(setting: Setting, weight_rows: list[Rows], train: bool) -> list[Chain]:
     """The layers of the forward pass in chains. A layer can wait for several groups of the layer before it, which never
     has more images in a group."""
     return _chains(
@@ -19,11 +24,13 @@ def forward_chains(setting: Setting, weight_rows: list, train: bool) -> list:
     )
 
 
-def backward_chains(setting: Setting, weight_rows: list, grad_rows: list, start: int) -> tuple:
+def backward_chains(
+    setting: Setting, weight_rows: list[Rows], grad_rows: list[Rows], start: int
+) -> tuple[list[Chain], Chain]:
     """(chains, the chain that runs beside the last of them or []). `start`: operand buffer of the last layer's
     input."""
 
-    def tiles(chain: list) -> list:
+    def tiles(chain: Chain) -> list[Wanted]:
         return backward_tiles(setting, chain, start)
 
     def follows(before: int, index: int) -> bool:
@@ -47,16 +54,22 @@ def backward_chains(setting: Setting, weight_rows: list, grad_rows: list, start:
     return chains, []
 
 
-def _chains(setting: Setting, order, follows, tiles, places: list) -> list:
+def _chains(
+    setting: Setting,
+    order: Iterable[int],
+    follows: Callable[[int, int], bool],
+    tiles: Callable[[Chain], list[Wanted]],
+    places: list[list[Rows]],
+) -> list[Chain]:
     """The layers of `order` in chains: as long as `follows` allows, the tiles of all fit at once and no two layers'
     rows, in any of `places`, overlap."""
-    chains = []
+    chains: list[Chain] = []
     for index in order:
         longer = [*chains[-1], index] if chains else []
         if (
             longer
             and not setting.choices.strips & {*longer}
-            and follows(*longer[-2:])
+            and follows(longer[-2], index)
             and fits(setting.config.act_depth, tiles(longer))
             and all(apart([rows[k] for k in longer]) for rows in places)
         ):
@@ -66,22 +79,22 @@ def _chains(setting: Setting, order, follows, tiles, places: list) -> list:
     return chains
 
 
-def forward_tiles(setting: Setting, chain: list, train: bool) -> list:
+def forward_tiles(setting: Setting, chain: Chain, train: bool) -> list[Wanted]:
     """(buffer, vectors, groups) of the tiles of a forward chain: its input, then every layer's output, in turns."""
     tensors = [setting.input(chain[0]), *(setting.output(index, train) for index in chain)]
     return [(k % 2, tensor.tile.size, tensor.layout.groups) for k, tensor in enumerate(tensors)]
 
 
-def backward_tiles(setting: Setting, chain: list, start: int) -> list:
+def backward_tiles(setting: Setting, chain: Chain, start: int) -> list[Wanted]:
     """(buffer, vectors, groups) of the tiles of a backward chain: the delta, then every layer's input and its error, in
     turns. The first input is in buffer `start`. Without WU no input is read, without BP there is no error."""
     memory = setting.memory
-    delta = memory.delta[chain[0]]
+    delta = setting.delta(chain[0])
     wanted = [(1 - start, delta.tile.size, delta.layout.groups)]
     for k, index in enumerate(chain, start):
         # The error's tile has the shape of the stored tensor; up-sampling comes later.
         act = memory.act[index] if setting.layers[index].trainable else None
-        error = memory.error[index].layout if setting.has_errors(index) else None
+        error = setting.error(index).layout if setting.has_errors(index) else None
         wanted += [
             (k % 2, act.tile.size, act.layout.groups) if act else (k % 2, 0, 1),
             (k % 2, error.group_vectors, error.groups) if error else (k % 2, 0, 1),

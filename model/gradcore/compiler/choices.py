@@ -4,6 +4,8 @@ them."""
 
 from dataclasses import dataclass, fields
 
+Choice = int | frozenset[int] | tuple[tuple[int, int], ...] | None
+
 
 @dataclass(frozen=True)
 class Choices:
@@ -28,16 +30,16 @@ class Choices:
     unfolded: bool = False
     finer: bool = False
     flat: int | None = None
-    floors: tuple = ()
-    strips: frozenset = frozenset()
-    spilled: frozenset = frozenset()
-    shares: frozenset = frozenset()
+    floors: tuple[tuple[int, int], ...] = ()
+    strips: frozenset[int] = frozenset()
+    spilled: frozenset[int] = frozenset()
+    shares: frozenset[int] = frozenset()
     resident: bool = True
     beside: bool = True
-    between: frozenset = frozenset()
-    held: frozenset = frozenset()
-    halves: frozenset = frozenset()
-    early: frozenset = frozenset()
+    between: frozenset[int] = frozenset()
+    held: frozenset[int] = frozenset()
+    halves: frozenset[int] = frozenset()
+    early: frozenset[int] = frozenset()
     last_row: bool = False
 
     def with_floor(self, stage: int, fold: int) -> "Choices":
@@ -45,12 +47,12 @@ class Choices:
         floors = dict(self.floors) | {stage: fold}
         return self.but(floors=tuple(sorted(floors.items())))
 
-    def but(self, **changed) -> "Choices":
+    def but(self, **changed: Choice) -> "Choices":
         """The same with some values changed."""
-        return Choices(**{item.name: changed.get(item.name, getattr(self, item.name)) for item in fields(self)})
+        return Choices(**{item.name: getattr(self, item.name) for item in fields(self)} | changed)
 
     def __str__(self) -> str:
-        def text(value):
+        def text(value: object) -> str:
             return " ".join(map(str, sorted(value))) or "none" if isinstance(value, (tuple, frozenset)) else str(value)
 
         return ", ".join(f"{item.name} {text(getattr(self, item.name))}" for item in fields(self))

@@ -8,15 +8,16 @@ from gradcore.compiler.fusion import check_network
 from gradcore.compiler.limits import CompileError
 from gradcore.compiler.search import search
 from gradcore.isa.config import EngineConfig
+from gradcore.network.description import Network
 
 __all__ = ["CompileError", "CompiledNetwork", "CompiledProgram", "compile_network"]
 
 # The last few (arguments, result): whoever asks whether a network fits compiles it soon afterwards.
-recent: deque = deque(maxlen=4)
+recent: deque[tuple[tuple[Network, EngineConfig, int, bool], CompiledNetwork]] = deque(maxlen=4)
 
 
 def compile_network(
-    network, config: EngineConfig = EngineConfig(), images: int | None = None, keep: bool = False
+    network: Network, config: EngineConfig = EngineConfig(), images: int | None = None, keep: bool = False
 ) -> CompiledNetwork:
     """Compile `network` for minibatches of `images` (default: the network's). Raises CompileError, naming layer,
     quantity and limit, when it does not fit the engine. `keep`: deltas that nobody loads are stored too, for whoever
@@ -37,7 +38,7 @@ def compile_network(
     return compiled
 
 
-def check_reductions(network, config: EngineConfig):
+def check_reductions(network: Network, config: EngineConfig) -> None:
     """The exact sums of FP and BP must fit the engine's accumulators (network.py checks them for 48 bits). Raises
     CompileError."""
     room, width = (1 << (config.acc_width - 1)) - 1, network.data_width

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the compiler gives: programs, memory map and memory image."""
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gradcore.compiler import listing
 from gradcore.compiler.estimate import Bandwidth, timeline
 from gradcore.compiler.limits import CompileError
-from gradcore.compiler.memory_map import MemoryMap
+from gradcore.compiler.memory_map import MemoryMap, RowTensor
 from gradcore.compiler.operation import Op
 from gradcore.compiler.order import in_order_of_start, operations
 from gradcore.compiler.setting import Setting
@@ -19,7 +21,9 @@ from gradcore.isa import instruction as isa
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import Opcode
 from gradcore.isa.rules import problem
+from gradcore.network.description import Network
 from gradcore.ops.loss import targets
+from gradcore.reference.trainer import State
 
 INDEX_LIMIT = 1 << 24  # instruction indices of the ERROR register
 
@@ -31,14 +35,14 @@ class CompiledProgram:
     layers in strips are computed."""
 
     name: str
-    ops: tuple
+    ops: tuple[Op, ...]
     tokens: int
-    needs: tuple
-    timeline: tuple
-    notes: tuple
+    needs: tuple[dict[int, int], ...]
+    timeline: tuple[tuple[int, int], ...]
+    notes: tuple[str, ...]
 
     @cached_property
-    def instructions(self) -> tuple:
+    def instructions(self) -> tuple[isa.Instruction, ...]:
         return (*(op.instr for op in self.ops), isa.instruction(Opcode.END))
 
     @cached_property
@@ -59,11 +63,11 @@ class CompiledProgram:
         """One line about instruction `index`, for error messages."""
         if index >= len(self.ops):
             return "END" if index == len(self.ops) else "the end of the program"
-        op: Op = self.ops[index]
+        op = self.ops[index]
         return f"instruction {index}: {op.instr.opcode.name} {op.layer}: {op.text}"
 
 
-def _last(spans) -> int:
+def _last(spans: Iterable[tuple[int, int]]) -> int:
     return max((end for _, end in spans), default=0)
 
 
@@ -77,7 +81,7 @@ class CompiledNetwork:
     infer: CompiledProgram
 
     @property
-    def network(self):
+    def network(self) -> Network:
         return self.setting.network
 
     @property
@@ -97,7 +101,7 @@ class CompiledNetwork:
         """Memory map and programs as text."""
         return listing.write(self)
 
-    def initial_image(self, state: list) -> np.ndarray:
+    def initial_image(self, state: State) -> np.ndarray:
         """Bytes behind BASE0 before the first run: weights and momentum of `state` (as ReferenceTrainer.weights()),
         tables, zeros elsewhere."""
         image = np.zeros(self.memory.size, np.uint8)
@@ -107,7 +111,7 @@ class CompiledNetwork:
             image[table.addr : table.end] = table.data
         return image
 
-    def pack_state(self, state: list):
+    def pack_state(self, state: State) -> Iterator[tuple[RowTensor, np.ndarray]]:
         """(RowTensor, bytes) of all weights and momenta."""
         for weight, momentum, p, layer in zip(
             self.memory.weight, self.memory.momentum, self.network.parameters, state, strict=True
@@ -115,7 +119,7 @@ class CompiledNetwork:
             yield weight, weight.layout.pack(layer["weight"], layer["bias"] if p.bias else None)
             yield momentum, momentum.layout.pack(layer["momentum"], layer["bias_momentum"] if p.bias else None)
 
-    def unpack_state(self, read) -> list:
+    def unpack_state(self, read: Callable[[RowTensor], np.ndarray]) -> State:
         """State of all layers; read(RowTensor) gives a tensor's bytes."""
         result = []
         for weight, momentum in zip(self.memory.weight, self.memory.momentum):
@@ -132,7 +136,7 @@ class CompiledNetwork:
             )
         return result
 
-    def pack_images(self, x) -> np.ndarray:
+    def pack_images(self, x: np.ndarray) -> np.ndarray:
         """Images (N, C, H, W) of one minibatch as the bytes behind BASE1: as FP reads them (unfolded where the first
         layer has a stride) and, where WU alone takes them unfolded, once more so."""
         plain, wide, p = self.memory.images, self.memory.act[0], self.network.parameters[0]
@@ -142,7 +146,7 @@ class CompiledNetwork:
             data[wide.addr :] = wide.layout.pack(unfold_images(x, p))
         return data
 
-    def pack_targets(self, labels) -> np.ndarray:
+    def pack_targets(self, labels: ArrayLike) -> np.ndarray:
         """Labels (N,) of one minibatch as the bytes behind BASE2."""
         bits = targets(np.asarray(labels), self.network.classes).astype(np.int64)
         return self.memory.target.layout.pack(bits[:, :, None, None])

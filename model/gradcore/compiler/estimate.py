@@ -8,11 +8,13 @@ of single blocks are added in every cycle of the gradient buffer. The engine's o
 doc/architecture.md, "Pipeline of a compute step".
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
+from gradcore.compiler.operation import Op
 from gradcore.compiler.tokens import COMPUTE, READ
-from gradcore.isa.instruction import ENGINES, WU, Opcode
+from gradcore.isa.instruction import ENGINES, WU, Instruction, Opcode
 
 TURN_ROUND, READ_LATENCY, DRAIN_LATENCY, FACTOR_LATENCY, FETCH_LATENCY = 2, 6, 24, 6, 34
 # Cycles of a transfer besides its beats and the memory's latency, which an UPDATE meets twice.
@@ -40,12 +42,15 @@ class _Queue:
 
     __slots__ = ("number", "order", "at", "started", "begin", "left", "wait", "speed", "opcode", "op", "spaces")
 
-    def __init__(self, number: int, ops: list):
+    opcode: Opcode
+    op: Op
+
+    def __init__(self, number: int, ops: Sequence[Op]) -> None:
         self.number, self.order, self.at = number, [k for k, op in enumerate(ops) if op.engine == number], 0
         self.started, self.begin, self.left, self.wait, self.speed = False, 0.0, 0.0, 0.0, 0.0
-        self.opcode, self.op, self.spaces = None, None, []
+        self.spaces: list[str] = []
 
-    def start(self, op, begin: float, memory: Bandwidth):
+    def start(self, op: Op, begin: float, memory: Bandwidth) -> None:
         """The head starts."""
         self.op, self.opcode, self.started, self.begin = op, op.instr.opcode, True, begin
         self.left = float(op.cycles + TURN_ROUND * (self.number == COMPUTE))
@@ -70,7 +75,9 @@ class _Queue:
         return not self.left and self.wait <= _TINY
 
 
-def timeline(ops: list, needs: list, memory: Bandwidth = Bandwidth()) -> list:
+def timeline(
+    ops: Sequence[Op], needs: Sequence[Mapping[int, int]], memory: Bandwidth = Bandwidth()
+) -> list[tuple[int, int]]:
     """(start, end) of every operation in expected cycles. `needs`: their `dependencies`."""
     queues = [_Queue(number, ops) for number in range(len(ENGINES))]
     begins, read, written = [0.0] * len(ops), [-1.0] * len(ops), [-1.0] * len(ops)  # -1: not yet
@@ -105,14 +112,14 @@ def timeline(ops: list, needs: list, memory: Bandwidth = Bandwidth()) -> list:
             now += step
 
 
-def _latency(opcode, memory: Bandwidth) -> float:
+def _latency(opcode: Opcode, memory: Bandwidth) -> float:
     """Cycles after the work until the result is there."""
     if opcode == Opcode.COMPUTE:
         return 0.0
     return float(TRANSFER_LATENCY[opcode] + memory.latency * (1 + (opcode == Opcode.UPDATE)))
 
 
-def _share(working: list, memory: Bandwidth):
+def _share(working: list[_Queue], memory: Bandwidth) -> None:
     """Sets the share of its full speed that every queue at work has at the moment."""
     compute = next((queue for queue in working if queue.number == COMPUTE), None)
     spaces = compute.spaces if compute else ()
@@ -136,9 +143,10 @@ def _share(working: list, memory: Bandwidth):
         queue.speed = share / demand
         room -= share
     if store:
+        assert compute
         compute.speed -= store.speed * store.op.instr["n_words"] / store.op.cycles
 
 
-def _adds_always(instr) -> bool:
+def _adds_always(instr: Instruction) -> bool:
     """Does a COMPUTE add gradients in every cycle of the gradient buffer?"""
     return instr["mode"] == WU and instr["n_by"] * instr["n_bx"] == 1 and not instr["grad_first"]

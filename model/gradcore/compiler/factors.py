@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fields of a COMPUTE whose results take a factor: dropout and leaky ReLU (doc/instructions.md, "COMPUTE")."""
 
+from gradcore.compiler.tuples import Fields
 from gradcore.isa.instruction import FACTOR_GATE, FACTOR_KEEP, FACTOR_SIGN
 from gradcore.network.weighted_layer import Factor, LayerParameters
 from gradcore.numerics.random_numbers import random_tag
 from gradcore.ops import activation, dropout
 
 
-def forward_factor(p: LayerParameters, train: bool) -> dict:
+def forward_factor(p: LayerParameters, train: bool) -> Fields:
     """Of the results of a layer. In inference dropout lets everything pass."""
     if p.factor is None:
         return {}
@@ -22,7 +23,7 @@ def forward_factor(p: LayerParameters, train: bool) -> dict:
     return own | dict(factor=FACTOR_KEEP, factor_1=1 << dropout.BITS)
 
 
-def backward_factor(p: LayerParameters) -> dict:
+def backward_factor(p: LayerParameters) -> Fields:
     """Of the local gradient at the output of a layer, which becomes that at its sums."""
     if p.factor is None:
         return {}
@@ -34,12 +35,12 @@ def backward_factor(p: LayerParameters) -> dict:
     return own | _keeping(p.factor, operator, max(-shift, 0))
 
 
-def _slopes(operator: activation.LeakyRelu, left: int) -> dict:
+def _slopes(operator: activation.LeakyRelu, left: int) -> Fields:
     slope = round(operator.slope * 2**activation.BITS)
     return dict(factor_0=slope << left, factor_1=1 << activation.BITS + left)
 
 
-def _keeping(factor: Factor, operator: dropout.Dropping, left: int) -> dict:
+def _keeping(factor: Factor, operator: dropout.Dropping, left: int) -> Fields:
     scale, threshold = round(2**dropout.BITS / (1 - operator.p)), round(operator.p * 2**16)
     return dict(
         factor=FACTOR_KEEP,

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folds of every layer."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gradcore.compiler.windows import forward_runs
 from gradcore.isa.fold import block_size, ceil_div, passes, tap_windows
+from gradcore.network.weighted_layer import LayerParameters
+from gradcore.ops.layer import Shape
 
 
 @dataclass(frozen=True)
@@ -22,8 +25,14 @@ class LayerFolds:
 
 
 def choose_folds(
-    layers, grid: int, images: int, floors=None, finer: bool = False, flat: int | None = None, errors=None
-) -> list:
+    layers: Sequence[LayerParameters],
+    grid: int,
+    images: int,
+    floors: Mapping[int, int] | None = None,
+    finer: bool = False,
+    flat: int | None = None,
+    errors: Sequence[LayerParameters] | None = None,
+) -> list[LayerFolds]:
     """`LayerFolds` per layer: sums get the fold with the fewest passes, a pooled map the one in which the next layer's
     backward pass is shortest (ties: the coarser; without one that of its sums); never coarser than the map before it,
     at least 1 in front of a pooling and at least `floors[stage]`. Stage 2*l is layer l's sums, 2*l+1 its output.
@@ -76,7 +85,7 @@ def choose_folds(
     return result
 
 
-def alike(layers) -> dict:
+def alike(layers: Sequence[LayerParameters]) -> dict[str, int]:
     """Tensors that VECTOR takes to each other, so that they lie alike: by name the number of the first layer that
     leaves one of them. What a layer leaves for the next one alone is none of them."""
     found = {p.output: p.index for p in layers if not p.alone}
@@ -87,10 +96,11 @@ def alike(layers) -> dict:
     return found
 
 
-def _common_folds(layers, folds: list, top: int, strided: list) -> dict:
+def _common_folds(layers: Sequence[LayerParameters], folds: list[int], top: int, strided: list[int]) -> dict[str, int]:
     """The fold of what lies alike, by name: that of the finest access; wider windows, up-sampling and layers with a
     stride need fold 0."""
-    groups, finest = alike(layers), {}
+    groups = alike(layers)
+    finest: dict[int, int] = {}
     used = [(p.output, 0 if p.pool else folds[2 * p.index]) for p in layers]
     used += [(p.input, min(folds[2 * p.index - 1 : 2 * p.index + 1])) for p in layers[1:]]
     used += [(stage.name, 0) for p in layers for stage in p.stages if hasattr(stage.operator, "windows")]
@@ -101,17 +111,17 @@ def _common_folds(layers, folds: list, top: int, strided: list) -> dict:
     return {name: finest[first] for name, first in groups.items()}
 
 
-def has_windows(p) -> bool:
+def has_windows(p: LayerParameters) -> bool:
     """Are there poolings among the stages behind a layer that does not hand its results to the next on its own?"""
     return not p.alone and any(hasattr(stage.operator, "windows") for stage in p.stages)
 
 
-def forward_passes(p, grid: int, fold: int, images: int) -> int:
+def forward_passes(p: LayerParameters, grid: int, fold: int, images: int) -> int:
     """Vectors of an output map of the whole minibatch."""
     return passes(grid, fold, images, *p.conv_shape[1:])
 
 
-def forward_steps(p, grid: int, fold: int, images: int) -> int:
+def forward_steps(p: LayerParameters, grid: int, fold: int, images: int) -> int:
     """Array steps per input map and column group that the forward pass of a layer takes in a fold."""
     steps = ceil_div(images, (grid >> fold) ** 2)
     for axes in zip(p.conv_shape[1:], p.in_shape[1:], p.weight_shape[2:], p.pad):
@@ -119,7 +129,7 @@ def forward_steps(p, grid: int, fold: int, images: int) -> int:
     return steps
 
 
-def backward_steps(p, grid: int, fold: int, images: int) -> int:
+def backward_steps(p: LayerParameters, grid: int, fold: int, images: int) -> int:
     """Array steps per output map and column group that the backward pass of a layer takes in a fold."""
     steps = ceil_div(images, (grid >> fold) ** 2)
     for axis in (0, 1):
@@ -130,6 +140,6 @@ def backward_steps(p, grid: int, fold: int, images: int) -> int:
     return steps
 
 
-def delta_shape(p) -> tuple:
+def delta_shape(p: LayerParameters) -> Shape:
     """Shape of a layer's local gradient where it can differ from zero: pooling drops an odd last row or column."""
     return (p.out_shape[0], 2 * p.out_shape[1], 2 * p.out_shape[2]) if p.pool else p.conv_shape

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The forward pass, chain by chain."""
 
-from typing import Any
-
 from gradcore.compiler.body import Body
-from gradcore.compiler.chains import forward_tiles
+from gradcore.compiler.chains import Chain, forward_tiles
 from gradcore.compiler.gates import gate_place, spill
 from gradcore.compiler.products import forward
 from gradcore.compiler.slots import Slots
@@ -12,7 +10,7 @@ from gradcore.compiler.softmax import softmax
 from gradcore.compiler.transfers import load_gate
 
 
-def forward_chain(body: Body, chain: list):
+def forward_chain(body: Body, chain: Chain) -> None:
     """Emits a chain of the forward pass."""
     setting = body.setting
     end = setting.images
@@ -43,7 +41,7 @@ def forward_chain(body: Body, chain: list):
         done[k], last = done[k] + images[k], k
 
 
-def _group(body: Body, index: int, image: int, read: Slots, write: Slots, chained: bool, feeds: bool):
+def _group(body: Body, index: int, image: int, read: Slots, write: Slots, chained: bool, feeds: bool) -> None:
     """FP of one group; `chained`: its input is in the buffer, `feeds`: its output is read there by the next layer."""
     setting, memory = body.setting, body.setting.memory
     p, loss = setting.layers[index], body.train and index == setting.last
@@ -54,13 +52,12 @@ def _group(body: Body, index: int, image: int, read: Slots, write: Slots, chaine
             body.ops.append(load_gate(setting, p.name, memory.target, group, memory.target_gate.place(group)))
     tile = read.place(source, image) if chained else body.need_tile(read, index, source, image)
     out = write.place(dest, image)
-    more: dict[str, Any] = dict(train=body.train)
-    if loss and not setting.softmax:
-        more |= dict(targets=gate_place(setting, memory.target_gate, image))
-    elif body.train and memory.gate[index]:
-        more |= dict(gate=gate_place(setting, memory.gate[index], image))
-    body.ops += forward(setting, index, image, tile, out, body.weight_rows[index], **more)
-    if "gate" in more and setting.completes(image, setting.folds(index).fp, memory.gate[index].tile.fold):
+    targets = gate_place(setting, memory.target_gate, image) if loss and not setting.softmax else None
+    gates = memory.gate[index] if body.train and not targets else None
+    gate = gate_place(setting, gates, image) if gates else None
+    rows = body.weight_rows[index]
+    body.ops += forward(setting, index, image, tile, out, rows, gate=gate, targets=targets, train=body.train)
+    if gates and setting.completes(image, setting.folds(index).fp, gates.tile.fold):
         body.ops += spill(setting, index, image)
     if loss and setting.softmax:
         body.ops += softmax(setting, dest.group(image), out)

@@ -5,12 +5,14 @@ and refuses what is none of them."""
 
 from gradcore.compiler.limits import CompileError
 from gradcore.isa.config import EngineConfig
-from gradcore.network.graph import INPUT
+from gradcore.network.description import Network
+from gradcore.network.graph import INPUT, Node
 from gradcore.network.stage import KINDS, Stage
+from gradcore.network.weighted_layer import LayerParameters
 from gradcore.ops.activation import LeakyRelu, Relu
 from gradcore.ops.addition import Addition
 from gradcore.ops.dropout import Dropping
-from gradcore.ops.layer import Parametric
+from gradcore.ops.layer import Operator, Parametric
 from gradcore.ops.loss import SOFTMAX
 from gradcore.ops.max_pooling import MaxPooling
 
@@ -32,9 +34,11 @@ class NotOnEngine(CompileError):
         self.args = (f"layer '{layer}': the engine cannot compute {what} yet; nearest supported: {nearest}",)
 
 
-def check_groups(layer: str, node, cols: int) -> None:
+def check_groups(layer: str, node: Node, cols: int) -> None:
     """Refuse a grouped convolution with a stride, or whose groups are no whole column groups. Raises NotOnEngine."""
-    operator, (outputs, inputs, *_) = node.operator, node.weights.shape
+    operator = node.operator
+    assert isinstance(operator, Parametric) and node.weights
+    outputs, inputs, *_ = node.weights.shape
     what = f"a {operator.what} in {operator.groups} groups"
     if operator.stride != (1, 1):
         raise NotOnEngine(layer, f"{what} with a stride", "1 group or stride 1x1")
@@ -44,17 +48,19 @@ def check_groups(layer: str, node, cols: int) -> None:
         raise NotOnEngine(layer, what, f"1 group, or groups of multiples of {cols} maps, the engine's columns")
 
 
-def check_stride(layer: str, node, config: EngineConfig) -> None:
+def check_stride(layer: str, node: Node, config: EngineConfig) -> None:
     """Refuse a convolution with a stride behind another layer whose taps, moved side by side, would not begin at beats.
     Raises NotOnEngine."""
-    (_, inputs, *kernel), unit = node.weights.shape, max(1, config.mem_bytes // config.vector_bytes)
+    operator, unit = node.operator, max(1, config.mem_bytes // config.vector_bytes)
+    assert isinstance(operator, Parametric) and node.weights
+    _, inputs, *kernel = node.weights.shape
     if inputs % unit and kernel != [1, 1]:
-        down, right = node.operator.stride
-        what = f"a {node.operator.what} of stride {down}x{right} of {inputs} maps behind another layer"
+        down, right = operator.stride
+        what = f"a {operator.what} of stride {down}x{right} of {inputs} maps behind another layer"
         raise NotOnEngine(layer, what, f"multiples of {unit} maps, whose vectors are whole beats")
 
 
-def check_stages(network, p):
+def check_stages(network: Network, p: LayerParameters) -> None:
     """Refuse stages behind a layer that VECTOR cannot do. Raises NotOnEngine."""
     for stage in p.stages:
         layer, operator = _layer(stage), stage.operator
@@ -71,11 +77,12 @@ def check_stages(network, p):
             _check_addition(layer, stage)
         elif not isinstance(operator, Relu) and any(shift is not None and shift < 0 for shift in stage.shifts_bp):
             (shift,) = stage.shifts_bp
+            assert shift is not None
             what = f"{_a(operator)} whose input has a delta of {-shift} more fraction bits than its products"
             raise NotOnEngine(layer, what, "format.delta with fewer")
 
 
-def _check_addition(layer: str, stage: Stage):
+def _check_addition(layer: str, stage: Stage) -> None:
     """Refuse additions of more than two tensors or of very different formats."""
     if len(stage.inputs) > 2:
         raise NotOnEngine(layer, f"an addition of {len(stage.inputs)} tensors", "2, one addition behind the other")
@@ -85,7 +92,7 @@ def _check_addition(layer: str, stage: Stage):
         raise NotOnEngine(layer, f"an addition of formats that differ by {far} bits", f"{MOST_SHIFT} bits")
 
 
-def _a(operator) -> str:
+def _a(operator: Operator) -> str:
     """Its name with the article."""
     return f"{'an' if operator.what[0] in 'aeiou' else 'a'} {operator.what}"
 
@@ -94,7 +101,7 @@ def _layer(stage: Stage) -> str:
     return stage.name.partition(":")[0]
 
 
-def check_network(network, config: EngineConfig) -> None:
+def check_network(network: Network, config: EngineConfig) -> None:
     """Refuse a network that is more than `network.parameters` and the stages between them, for an engine. Raises
     NotOnEngine."""
     graph, layers = network.graph, network.parameters

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the compiler refuses."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 # What a field of an instruction holds, for messages.
@@ -58,7 +58,17 @@ class CompileError(ValueError):
     search: stages whose folds may be coarser, layers that may be computed in strips, the layer whose gates may go to
     DRAM, layers whose gates may lie in shares."""
 
-    def __init__(self, layer, quantity, need, limit, stages=(), strips=(), spilled=None, shares=()):
+    def __init__(
+        self,
+        layer: str | None,
+        quantity: str,
+        need: int | str,
+        limit: int | str,
+        stages: tuple[int, ...] = (),
+        strips: Iterable[int] = (),
+        spilled: int | None = None,
+        shares: Iterable[int] = (),
+    ) -> None:
         self.layer, self.quantity, self.need, self.limit = layer, quantity, need, limit
         self.stages, self.strips, self.spilled, self.shares = stages, frozenset(strips), spilled, frozenset(shares)
         where = f"layer '{layer}': " if layer else ""

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Readable listing of a compiled network: memory map, instructions with tokens and expected cycles, totals."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from gradcore.compiler.operation import compute_cycles
+from gradcore.compiler.operation import Op, compute_cycles
 from gradcore.isa.instruction import ENGINES, PRODUCERS, Opcode
 
+if TYPE_CHECKING:
+    from gradcore.compiler.compiled import CompiledNetwork
 
-def _names(mask: int, names) -> str:
+
+def _names(mask: int, names: Sequence[str]) -> str:
     return "+".join(name for bit, name in enumerate(names) if mask >> bit & 1)
 
 
-def _line(index: int, op, start: int) -> str:
+def _line(index: int, op: Op, start: int) -> str:
     instr = op.instr
     tokens = [f"wait {_names(instr['wait'], PRODUCERS)}"] * bool(instr["wait"])
     tokens += [f"signal {_names(instr['signal'], ENGINES)}"] * bool(instr["signal"])
@@ -23,7 +28,7 @@ def _line(index: int, op, start: int) -> str:
     return f"{what} {touched} -> {written}  {'; '.join(tokens)}".rstrip()
 
 
-def _strides(compiled) -> list:
+def _strides(compiled: "CompiledNetwork") -> list[str]:
     """What strides cost: in DRAM, and in the pixels of BP."""
     found, memory, beat = [], compiled.memory, compiled.config.mem_bytes
     for p, taken, back in zip(compiled.network.parameters, compiled.setting.forward, compiled.setting.errors):
@@ -47,7 +52,7 @@ def _strides(compiled) -> list:
     return found
 
 
-def write(compiled) -> str:
+def write(compiled: "CompiledNetwork") -> str:
     """Text of a CompiledNetwork."""
     config, memory = compiled.config, compiled.memory
     lines = [

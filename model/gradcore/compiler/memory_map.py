@@ -6,12 +6,15 @@ from dataclasses import dataclass, replace
 from gradcore.compiler.choices import Choices
 from gradcore.compiler.folds import LayerFolds, alike, choose_folds
 from gradcore.compiler.limits import CompileError
-from gradcore.compiler.stages import Tensors, place_steps, place_tables
+from gradcore.compiler.stages import StepPlace, TableTensor, Tensors, place_steps, place_tables
 from gradcore.compiler.tiles import row_layout
+from gradcore.compiler.tuples import Layers
 from gradcore.compiler.unfold import backward_layers
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.fold import GateLayout, MapLayout, RowLayout, ceil_div, round_up
+from gradcore.network.description import Network
 from gradcore.ops.activation import Relu
+from gradcore.ops.layer import Shape
 from gradcore.ops.loss import SOFTMAX
 
 ALIGN = 64  # every tensor starts at a multiple of this (doc/instructions.md, "Memory layout")
@@ -117,39 +120,40 @@ class MemoryMap:
     plain[l], and spread[l] delta[l] with zeros between its pixels; of others they are the same.
     """
 
-    folds: tuple
+    folds: tuple[LayerFolds, ...]
     images: MapTensor
-    act: tuple
-    delta: tuple
-    weight: tuple
-    momentum: tuple
+    act: tuple[MapTensor, ...]
+    delta: tuple[MapTensor | None, ...]
+    weight: tuple[RowTensor, ...]
+    momentum: tuple[RowTensor, ...]
     target: MapTensor
-    gate: tuple
-    spilled: tuple
+    gate: tuple[Gates | None, ...]
+    spilled: tuple[MapTensor | None, ...]
     target_gate: Gates
     gate_vectors: int
     size: int
-    out: tuple
-    error: tuple
-    stages: tuple
-    tables: tuple
+    out: tuple[MapTensor, ...]
+    error: tuple[MapTensor | None, ...]
+    stages: tuple[tuple[StepPlace, ...], ...]
+    tables: tuple[TableTensor, ...]
     zeros: MapTensor | None
-    plain: tuple
-    spread: tuple
+    plain: tuple[MapTensor, ...]
+    spread: tuple[MapTensor | None, ...]
 
     @property
     def loss_error(self) -> MapTensor:
         """The local gradient that the loss makes: behind the last layer or its last stage."""
-        error: MapTensor = self.stages[-1][-1].error if self.stages[-1] else self.delta[-1]
+        error = self.stages[-1][-1].error if self.stages[-1] else self.delta[-1]
+        assert error is not None
         return error
 
-    def tensors(self) -> list:
+    def tensors(self) -> list[MapTensor | RowTensor | TableTensor]:
         """All DRAM tensors by address, those behind BASE0 first."""
         maps = [*self.act, *(t for t in (*self.delta, *self.spilled) if t), self.target]
         plain = [self.images] if self.images is not self.act[0] else []
         every = [t for places in self.stages for place in places for t in place.tensors]
         every += [t for t in (*self.error, self.zeros, *self.plain, *self.spread) if t]
-        found = [*self.weight, *self.momentum, *self.tables, *plain, *maps]
+        found: list[MapTensor | RowTensor | TableTensor] = [*self.weight, *self.momentum, *self.tables, *plain, *maps]
         placed = {(t.base_sel, t.addr) for t in maps}
         found += {(t.base_sel, t.addr): t for t in every if (t.base_sel, t.addr) not in placed}.values()
         return sorted(found, key=lambda t: (getattr(t, "base_sel", FIXED), t.addr))
@@ -159,7 +163,7 @@ def _tile(layout: MapLayout) -> Tile:
     return Tile(layout.fold, layout.pitch, layout.rows, layout.columns)
 
 
-def _delta_tile(layout: MapLayout, folds: LayerFolds, shape: tuple, top: int) -> Tile:
+def _delta_tile(layout: MapLayout, folds: LayerFolds, shape: Shape, top: int) -> Tile:
     """Tile of a pooled layer's local gradient: what up-sampling writes, and at least the whole map, so that the gate
     fits it."""
     py = 1 << folds.delta
@@ -169,7 +173,9 @@ def _delta_tile(layout: MapLayout, folds: LayerFolds, shape: tuple, top: int) ->
     return Tile(folds.delta, layout.pitch, max(rows, layout.rows), max(columns, layout.columns), 4)
 
 
-def memory_map(network, forward, layers, config: EngineConfig, images: int, choices: Choices = Choices()) -> MemoryMap:
+def memory_map(
+    network: Network, forward: Layers, layers: Layers, config: EngineConfig, images: int, choices: Choices = Choices()
+) -> MemoryMap:
     """Folds, DRAM addresses and gate places of `network`, computed as `forward` in FP and as `layers` in WU, for
     minibatches of `images`. Raises CompileError where gates that stay on chip do not fit."""
     strips, errors = choices.strips, backward_layers(network)
@@ -181,7 +187,7 @@ def memory_map(network, forward, layers, config: EngineConfig, images: int, choi
         start, at = at, round_up(at + size, ALIGN)
         return start
 
-    def layout(fold, shape, unit=1):
+    def layout(fold: int, shape: Shape, unit: int = 1) -> MapLayout:
         return MapLayout(config.grid, fold, images, *shape, config.word_bytes, config.mem_bytes, unit)
 
     # What moves in pieces, or is read several times, has blocks of whole beats.
@@ -189,7 +195,7 @@ def memory_map(network, forward, layers, config: EngineConfig, images: int, choi
 
     whole = strips | ({len(layers)} if network.loss == SOFTMAX else set())  # behind the last layer is the loss
 
-    def unit(*users) -> int:
+    def unit(*users: int) -> int:
         return words if whole & {*users} else 1
 
     rows = [row_layout(*each, config) for each in zip(forward, network.parameters)]
@@ -238,7 +244,7 @@ def memory_map(network, forward, layers, config: EngineConfig, images: int, choi
     for index, (p, own_folds) in enumerate(zip(layers, folds)):
         grain = unit(index, index + 1) if p.alone else grain_of(index)
         out.append(in_dram(f"{p.name}.act", layout(own_folds.stored, p.out_shape, grain)))
-    delta = []
+    delta: list[MapTensor | None] = []
     for index, (p, own_folds) in enumerate(zip(layers, folds)):
         if p.fd is None:
             delta.append(None)
@@ -257,17 +263,18 @@ def memory_map(network, forward, layers, config: EngineConfig, images: int, choi
     tensors.act |= {p.output: tensor for p, tensor in zip(layers, out)}
     stages = [place_steps(p, tensors, own, tables) for p, own in zip(layers, delta)]
     read, act, spread = [*act], [*act], [*delta]
-    for p, own in zip(layers[1:], errors[1:]):
+    for p, back in zip(layers[1:], errors[1:]):
         read.append(tensors.act[p.input])
-        act.append(in_dram(f"{p.name}.unfolded", layout(0, p.in_shape, words)) if own is not p else read[-1])
-        if own is not p and p.shift_bp is not None:
-            spread[p.index] = in_dram(f"{p.name}.delta.spread", layout(0, own.out_shape, words))
+        act.append(in_dram(f"{p.name}.unfolded", layout(0, p.in_shape, words)) if back is not p else read[-1])
+        if back is not p and p.shift_bp is not None:
+            spread[p.index] = in_dram(f"{p.name}.delta.spread", layout(0, back.out_shape, words))
     act.append(stages[-1][-1].result if stages[-1] else out[-1])
     error = [None if p.shift_bp is None else tensors.part(p.input, p.name, 0) for p in layers]
     classes = act[-1].layout
     target = MapTensor("targets", classes, TARGETS, 0, act[-1].tile)
 
-    wanted, spilled = {}, [None] * len(layers)
+    wanted: dict[int, tuple[Tile, int, int]] = {}
+    spilled: dict[int, MapTensor] = {}
     for index, (p, tensor) in enumerate(zip(layers, delta)):
         if (index == len(layers) - 1 and not p.stages) or not p.gated or not tensor:
             continue
@@ -276,14 +283,16 @@ def memory_map(network, forward, layers, config: EngineConfig, images: int, choi
         count = least = ceil_div(images, (config.grid >> tile.fold) ** 2)
         if users <= strips or index in choices.spilled:
             grain = bits if users <= strips else 1
-            shape = (config.grid, tile.fold, images, *p.conv_shape, config.word_bytes, config.mem_bytes, grain)
-            own = GateLayout(*shape, config.cols if users <= strips and users & shares else 0)
+            share = config.cols if users <= strips and users & shares else 0
+            sizes = (config.word_bytes, config.mem_bytes, grain, share)
+            own = GateLayout(config.grid, tile.fold, images, *p.conv_shape, *sizes)
             spilled[index] = MapTensor(f"{p.name}.gate", own, FIXED, place(own.size), _tile(own))
             least = tensor.tile.groups
         if not users <= strips:
             wanted[index] = tile, count, least
     for ahead in (2, 1):
-        gate, gates = [None] * len(layers), 0
+        gate: dict[int, Gates] = {}
+        gates = 0
         for index, (tile, count, least) in wanted.items():
             gate[index] = Gates(gates, tile, min(count, ahead * least))
             gates += gate[index].size
@@ -301,8 +310,8 @@ def memory_map(network, forward, layers, config: EngineConfig, images: int, choi
         weight,
         momentum,
         target,
-        tuple(gate),
-        tuple(spilled),
+        tuple(gate.get(index) for index in range(len(layers))),
+        tuple(spilled.get(index) for index in range(len(layers))),
         target_gate,
         gates,
         at,
@@ -316,10 +325,12 @@ def memory_map(network, forward, layers, config: EngineConfig, images: int, choi
     )
 
 
-def _too_many_gates(layers, images: int, gate: list, spilled: list, gates: int, config: EngineConfig) -> CompileError:
+def _too_many_gates(
+    layers: Layers, images: int, gate: dict[int, Gates], spilled: dict[int, MapTensor], gates: int, config: EngineConfig
+) -> CompileError:
     """The error that names the layer with the most of them, if possible of those that keep all."""
-    sizes = {index: g.size for index, g in enumerate(gate) if g}
-    sizes = {index: size for index, size in sizes.items() if not spilled[index]} or sizes
+    sizes = {index: g.size for index, g in gate.items()}
+    sizes = {index: size for index, size in sizes.items() if index not in spilled} or sizes
     if not sizes:
         return CompileError(
             layers[-1].name, "gate vectors of the targets", gates, config.gate_depth, (), {len(layers) - 1}
@@ -331,7 +342,7 @@ def _too_many_gates(layers, images: int, gate: list, spilled: list, gates: int, 
         f"gate vectors of a minibatch of {images}",
         gates,
         config.gate_depth,
-        (2 * index + bool(layers[index].pool),) if spilled[index] else (),
+        (2 * index + bool(layers[index].pool),) if index in spilled else (),
         users,
-        None if spilled[index] else index,
+        None if index in spilled else index,
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from gradcore.compiler.memory_map import FIXED, MapTensor
 from gradcore.compiler.operation import Op, make
 from gradcore.compiler.setting import Setting
+from gradcore.compiler.tuples import Access, Fields, Span
 from gradcore.isa.fold import ceil_div, round_up
 from gradcore.isa.instruction import ADD, CHOOSE, FIELDS, INDEX, MAXIMUM, SLOPE, SUM, TABLE, Opcode
 from gradcore.ops.windows import Windows
@@ -16,10 +17,9 @@ MOST_CYCLES = 1 << 14  # of an instruction, as long as it can be divided
 MOST_BEATS = FIELDS[Opcode.VECTOR]["n_beats"].range[1]  # of a pixel
 DRAM_ADDRESSES = 1 << 48
 ONE = Windows((1, 1), (1, 1))
-Rows = tuple[int, int]  # of blocks: first, end
 
 
-def dram_range(tensor: MapTensor, group: int, rows: Rows | None = None) -> tuple:
+def dram_range(tensor: MapTensor, group: int, rows: Span | None = None) -> Access:
     """Of an image group, or of some of its rows."""
     layout = tensor.layout
     start = tensor.addr + group * layout.group_bytes
@@ -32,7 +32,7 @@ def _block(tensor: MapTensor) -> int:
     return tensor.layout.pitch * tensor.layout.vector_bytes
 
 
-def _bands(rows: int, cycles: int) -> list[Rows]:
+def _bands(rows: int, cycles: int) -> list[Span]:
     """Of VECTORs that take about `MOST_CYCLES` each: so each begins as soon as what it reads is there, and STOREs come
     between them."""
     count = min(rows, ceil_div(cycles, MOST_CYCLES))
@@ -60,7 +60,7 @@ class Move:
     layer: str
     group: int
 
-    def whole(self, operation: int, sources: list, result: MapTensor, **more) -> list[Op]:
+    def whole(self, operation: int, sources: list[MapTensor], result: MapTensor, **more: int) -> list[Op]:
         """Word by word: the tensors lie alike. A band is one pixel, if that is not too long; with random numbers each
         block is, and all rows are one band."""
         layout, beat, ops = result.layout, self.setting.config.mem_bytes, []
@@ -92,16 +92,20 @@ class Move:
         place |= dict(n_ky=1, step_y=1, n_x=1, n_y=rows, height=rows, n_beats=size // beat)
         return self.op(MAXIMUM, [zeros], result, place, 2 * rows, (source,))
 
-    def windows(self, operation: int, windows: Windows, sources: list, result: MapTensor, **more) -> list[Op]:
+    def windows(
+        self, operation: int, windows: Windows, sources: list[MapTensor], result: MapTensor, **more: int
+    ) -> list[Op]:
         """A word of the result from the words of its window."""
         return self._by_windows(operation, windows, sources, result, False, more)
 
-    def back(self, operation: int, windows: Windows, sources: list, result: MapTensor, **more) -> list[Op]:
+    def back(
+        self, operation: int, windows: Windows, sources: list[MapTensor], result: MapTensor, **more: int
+    ) -> list[Op]:
         """The way back through the windows: a word of the result from those of the windows that it is in."""
         return self._by_windows(operation, windows, sources, result, True, more | dict(transpose=1))
 
     def _by_windows(
-        self, operation: int, windows: Windows, sources: list, result: MapTensor, back: bool, more: dict
+        self, operation: int, windows: Windows, sources: list[MapTensor], result: MapTensor, back: bool, more: Fields
     ) -> list[Op]:
         if windows == ONE:
             return self.whole(operation, sources, result, **more)
@@ -122,15 +126,15 @@ class Move:
             ops.append(self.op(operation, sources, result, across | down | more, high * wide, bands=bands))
         return ops
 
-    def _axis(self, tensor: MapTensor, k: int) -> tuple:
+    def _axis(self, tensor: MapTensor, k: int) -> tuple[int, int]:
         """(pixels, bytes from one to the next) along an axis; a vector is one."""
         layout = tensor.layout
         pixel = layout.pitch * layout.vector_bytes
         return (layout.columns, pixel) if k else (layout.rows, layout.columns * pixel)
 
     def _fields(
-        self, k: int, windows: Windows, source: MapTensor, result: MapTensor, span: Rows, back: bool
-    ) -> tuple[dict, int]:
+        self, k: int, windows: Windows, source: MapTensor, result: MapTensor, span: Span, back: bool
+    ) -> tuple[Fields, int]:
         """Fields of an axis, for the pixels `span` of the result, and the number of taps that lie in the map."""
         (extent, stride), axis, step = self._axis(source, k), "yx"[k], windows.stride[k]
         first, phase = divmod(span[0] + windows.pad[k], step) if back else (span[0] * step - windows.pad[k], 0)
@@ -145,13 +149,13 @@ class Move:
     def op(
         self,
         operation: int,
-        sources: list,
+        sources: list[MapTensor],
         result: MapTensor,
-        place: dict,
+        place: Fields,
         taps: int,
-        others: tuple = (),
+        others: tuple[MapTensor, ...] = (),
         behind: int = 0,
-        bands: tuple[Rows | None, Rows | None] = (None, None),
+        bands: tuple[Span | None, Span | None] = (None, None),
     ) -> Op:
         """An operation with the fields `place`; the taps of all pixels that lie in the map are `taps`. others: sources
         that the windows reach besides; behind: bytes from the start of `result` to what is written; bands: rows of the

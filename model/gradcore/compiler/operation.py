@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """One instruction with the memory that it reads and writes, and places in the buffers."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gradcore.compiler.limits import QUANTITIES, CompileError
 from gradcore.compiler.memory_map import Tile
-from gradcore.isa.instruction import ENGINE, FIELDS, FP, GATE_BUFFER, WU, Instruction, instruction
+from gradcore.compiler.tuples import Access, Count, Span
+from gradcore.isa.instruction import ENGINE, FIELDS, FP, GATE_BUFFER, WU, Instruction, Opcode, instruction
+from gradcore.network.weighted_layer import LayerParameters
 
 
 @dataclass
@@ -22,9 +25,9 @@ class Op:
     text: str
     cycles: int
     beats: int = 0
-    reads: list = field(default_factory=list)
-    writes: list = field(default_factory=list)
-    late_reads: list = field(default_factory=list)
+    reads: list[Access] = field(default_factory=list)
+    writes: list[Access] = field(default_factory=list)
+    late_reads: list[Access] = field(default_factory=list)
 
     @property
     def engine(self) -> int:
@@ -39,7 +42,7 @@ class Place:
     buffer: int
     base: int
     tile: Tile
-    ranges: tuple
+    ranges: tuple[Access, ...]
 
 
 def space(buffer: int) -> str:
@@ -66,9 +69,9 @@ class Part:
     In FP and BP it is a part of a reduction: channels of what is summed; `first`, `last`: whether it begins or ends it.
     In WU channels are input maps; the gradients lie by output group, tap, input map."""
 
-    rows: tuple
-    columns: tuple
-    channels: tuple
+    rows: Count
+    columns: Count
+    channels: Span
     first: bool = True
     last: bool = True
 
@@ -86,23 +89,23 @@ class Part:
         """Has it the first tap of the first channel?"""
         return self.rows[0] == self.columns[0] == self.channels[0] == 0
 
-    def places(self) -> list:
+    def places(self) -> list[tuple[int, int]]:
         """Taps as (row, column) of the kernel."""
         (ky, n_ky), (kx, n_kx) = self.rows, self.columns
         return [(y, x) for y in range(ky, ky + n_ky) for x in range(kx, kx + n_kx)]
 
 
-def row_part(p, rows: tuple) -> Part:
+def row_part(p: LayerParameters, rows: Count) -> Part:
     """The weights of some rows (first, number) of the kernel of a layer."""
     return Part(rows, (0, p.weight_shape[3]), (0, p.weight_shape[1]))
 
 
-def part_row(p, part: Part) -> int:
+def part_row(p: LayerParameters, part: Part) -> int:
     """The first row of such a part in an output group."""
     return part.rows[0] * p.weight_shape[3] * p.weight_shape[1]
 
 
-def make(opcode, layer: str, **fields) -> Instruction:
+def make(opcode: Opcode, layer: str, **fields: int) -> Instruction:
     """An instruction. Raises CompileError where a number is too large for it."""
     try:
         return instruction(opcode, **fields)
@@ -115,7 +118,7 @@ def make(opcode, layer: str, **fields) -> Instruction:
         raise CompileError(layer, QUANTITIES.get(name, "a number of an instruction"), fields[name], high) from None
 
 
-def compute_cycles(instr: Instruction, cols: int) -> tuple:
+def compute_cycles(instr: Instruction | Mapping[str, int], cols: int) -> tuple[int, int]:
     """(cycles, array steps) of a COMPUTE: the sum over its passes of max(steps, drained columns)."""
     blocks, taps = instr["n_by"] * instr["n_bx"], instr["n_ky"] * instr["n_kx"]
     if instr["mode"] == WU:

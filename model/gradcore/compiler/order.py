@@ -11,6 +11,7 @@ from gradcore.compiler.chains import backward_chains, forward_chains
 from gradcore.compiler.estimate import timeline
 from gradcore.compiler.forward import forward_chain
 from gradcore.compiler.limits import CompileError
+from gradcore.compiler.operation import Op
 from gradcore.compiler.rows import place_rows
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.slots import resident_slots
@@ -20,7 +21,7 @@ from gradcore.compiler.tokens import dependencies
 from gradcore.compiler.vectors import late_indices
 
 
-def operations(setting: Setting, train: bool, most: int) -> tuple:
+def operations(setting: Setting, train: bool, most: int) -> tuple[list[Op], list[str]]:
     """(operations in an order of their own, notes for the listing) of one program. `train`: the whole iteration, else
     the forward pass alone. Raises CompileError, also where there are `most` or more."""
     config = setting.config
@@ -53,12 +54,12 @@ def operations(setting: Setting, train: bool, most: int) -> tuple:
     return body.ops, body.notes
 
 
-def _check_number(body: Body, most: int):
+def _check_number(body: Body, most: int) -> None:
     if len(body.ops) >= most:
         raise CompileError(None, "instructions of the program", len(body.ops), most)
 
 
-def in_order_of_start(ops: list) -> tuple:
+def in_order_of_start(ops: list[Op]) -> tuple[list[Op], list[dict[int, int]], list[tuple[int, int]]]:
     """The operations by expected start, with their `dependencies` and their `timeline`: each engine's order stays, and
     an instruction is fetched about when its engine has use for it."""
     needs = dependencies(ops)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The weights of a layer in parts, so that what each takes fits the buffers."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -25,7 +26,7 @@ class Need:
         return size / self.depth if self.depth else inf if size else 0.0
 
 
-def fit(setting: Setting, index: int, needs: list):
+def fit(setting: Setting, index: int, needs: Sequence[Need]) -> None:
     """Raises CompileError where the worst of the needs of a layer does not fit."""
     worst = max(needs, key=lambda need: need.excess(False))
     if worst.size > worst.depth:
@@ -38,7 +39,9 @@ def fit(setting: Setting, index: int, needs: list):
         )
 
 
-def cut(setting: Setting, index: int, whole: Part, needs, only_rows: bool = False) -> list:
+def cut(
+    setting: Setting, index: int, whole: Part, needs: Callable[[Part], list[Need]], only_rows: bool = False
+) -> list[Part]:
     """Parts of `whole` of a layer, so that needs(part) fit, twice where that is wanted and can be had. Cuts rows of the
     kernel first, then, unless `only_rows`, columns, then channels by multiples of COLS, each as far as it helps. Raises
     CompileError."""
@@ -46,11 +49,11 @@ def cut(setting: Setting, index: int, whole: Part, needs, only_rows: bool = Fals
     (ky, n_ky), (kx, n_kx), (c, end) = whole.rows, whole.columns, whole.channels
     each = dict(rows=n_ky, columns=n_kx, channels=ceil_div(end - c, step))
 
-    def part(y: int, x: int, first: int, each: dict) -> Part:
+    def part(y: int, x: int, first: int, each: dict[str, int]) -> Part:
         rows, columns = min(each["rows"], ky + n_ky - y), min(each["columns"], kx + n_kx - x)
         return Part((y, rows), (x, columns), (first, min(first + each["channels"] * step, end)), False, False)
 
-    def excess(each: dict) -> float:
+    def excess(each: dict[str, int]) -> float:
         return max(need.excess(True) for need in needs(part(ky, kx, c, each)))
 
     while (now := excess(each)) > 1:

@@ -7,6 +7,7 @@ from itertools import product
 from gradcore.compiler.memory_map import MapTensor
 from gradcore.compiler.operation import Op, Place, make
 from gradcore.compiler.setting import Setting
+from gradcore.compiler.tuples import Access, Fields, Span
 from gradcore.isa.fold import GateLayout, ceil_div
 from gradcore.isa.instruction import GATE_BUFFER, Opcode
 
@@ -18,15 +19,16 @@ class Piece:
     them."""
 
     group: int
-    rows: tuple
-    columns: tuple
-    channels: tuple
+    rows: Span
+    columns: Span
+    channels: Span
     groups: int = 1
     before: int = 0
 
     @property
-    def counts(self) -> tuple:
-        return tuple(end - first for first, end in (self.rows, self.columns, self.channels))
+    def counts(self) -> tuple[int, int, int]:
+        rows, columns, channels = (end - first for first, end in (self.rows, self.columns, self.channels))
+        return rows, columns, channels
 
     @property
     def vectors(self) -> int:
@@ -34,7 +36,7 @@ class Piece:
         return self.groups * rows * columns * channels
 
 
-def _dram(setting: Setting, tensor: MapTensor, piece: Piece) -> tuple:
+def _dram(setting: Setting, tensor: MapTensor, piece: Piece) -> tuple[Fields, Access]:
     """(fields, range) of a piece in DRAM."""
     layout, beat, size = tensor.layout, setting.config.mem_bytes, tensor.layout.vector_bytes
     (rows, columns, channels), (row, column, channel) = (
@@ -60,7 +62,7 @@ def _dram(setting: Setting, tensor: MapTensor, piece: Piece) -> tuple:
     return fields, (f"dram{tensor.base_sel}", addr, -(-end // beat) * beat)
 
 
-def _buffer(setting: Setting, piece: Piece, place: Place, up: int = 1, spread: int = 1) -> dict:
+def _buffer(setting: Setting, piece: Piece, place: Place, up: int = 1, spread: int = 1) -> Fields:
     """Fields of the buffer side; `up` block rows and `spread` image groups in the buffer come of one in DRAM."""
     rows, columns, channels = piece.counts
     tile, grid = place.tile, setting.config.grid
@@ -84,10 +86,11 @@ def _buffer(setting: Setting, piece: Piece, place: Place, up: int = 1, spread: i
 SPARE = 2  # vectors behind what a LOAD of one quarter keeps, where the others of the last vector go
 
 
-def _by_shares(setting: Setting, tensor: MapTensor, piece: Piece, place: Place) -> list:
+def _by_shares(setting: Setting, tensor: MapTensor, piece: Piece, place: Place) -> list[tuple[Piece, Place]]:
     """(piece, place) of what one instruction moves: of a scattered tensor a share of one block."""
     if not tensor.layout.scattered:
         return [(piece, place)]
+    assert isinstance(tensor.layout, GateLayout)
     share, depth = tensor.layout.share, setting.config.gate_depth
     (top, bottom), (left, right), (first, end) = piece.rows, piece.columns, piece.channels
     found = []
@@ -99,8 +102,14 @@ def _by_shares(setting: Setting, tensor: MapTensor, piece: Piece, place: Place) 
 
 
 def load_piece(
-    setting: Setting, layer: str, tensor: MapTensor, piece: Piece, place: Place, gate: Place | None = None, quarter=None
-) -> list:
+    setting: Setting,
+    layer: str,
+    tensor: MapTensor,
+    piece: Piece,
+    place: Place,
+    gate: Place | None = None,
+    quarter: int | None = None,
+) -> list[Op]:
     """LOAD of a piece to `place`, that of its first block; up-sampled if the tensor says so, scaled by `gate`.
     `quarter`: the one of the four up-sampled image groups that is wanted. The others go where the next vector, or the
     wanted one itself, comes later."""
@@ -108,11 +117,18 @@ def load_piece(
 
 
 def _load(
-    setting: Setting, layer: str, tensor: MapTensor, piece: Piece, place: Place, gate: Place | None, quarter
+    setting: Setting,
+    layer: str,
+    tensor: MapTensor,
+    piece: Piece,
+    place: Place,
+    gate: Place | None,
+    quarter: int | None,
 ) -> Op:
     dram, source = _dram(setting, tensor, piece)
     layout, tile, top = tensor.layout, place.tile, setting.config.log_grid
-    vectors, more, reads = piece.vectors, {}, [source]
+    vectors, reads = piece.vectors, [source]
+    more: Fields = {}
     up = 1 + (tensor.upsample and layout.fold == top)
     fields = _buffer(setting, piece, place, up, 4 if tensor.upsample and up == 1 else 1)
     if tensor.upsample:
@@ -132,7 +148,7 @@ def _load(
     return Op(instr, layer, _text(tensor, piece, what), max(beats, vectors), beats, reads, [*place.ranges])
 
 
-def store_piece(setting: Setting, layer: str, tensor: MapTensor, piece: Piece, place: Place) -> list:
+def store_piece(setting: Setting, layer: str, tensor: MapTensor, piece: Piece, place: Place) -> list[Op]:
     """STORE of a piece from `place`, that of its first block."""
     return [_store(setting, layer, tensor, *one) for one in _by_shares(setting, tensor, piece, place)]
 

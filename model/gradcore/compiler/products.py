@@ -2,63 +2,37 @@
 """COMPUTE of the three passes: one operation for each window of blocks."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from itertools import product
+from typing import Unpack
 
 from gradcore.compiler.factors import backward_factor, forward_factor
 from gradcore.compiler.folds import delta_shape
 from gradcore.compiler.limits import CompileError
+from gradcore.compiler.operands import (
+    GradientOptions,
+    ProductOptions,
+    column_fields,
+    group_fields,
+    moved,
+    operand,
+    whole_map,
+)
 from gradcore.compiler.operation import Op, Part, Place, Rows, compute_cycles, make
 from gradcore.compiler.setting import Setting
+from gradcore.compiler.tuples import Access, Area, Fields, Run
 from gradcore.compiler.windows import forward_runs, gradient_runs, only_taps, whole, within
-from gradcore.isa.fold import ceil_div, image_place, tap_windows
+from gradcore.isa.fold import ceil_div, tap_windows
 from gradcore.isa.instruction import BP, FP, WU, Opcode
+from gradcore.network.weighted_layer import LayerParameters
 from gradcore.numerics.fixed_point import MODES
 from gradcore.numerics.random_numbers import random_tag
 from gradcore.ops.loss import LOSSES
 
 TURN_ROUND = 2  # cycles from a COMPUTE to the next
-
-
-def operand(setting: Setting, name: str, place: Place, access: int, image: int, shape=None) -> dict:
-    """Fields of an operand (row, col, dst or gate) whose vectors are accessed in fold `access`; `image` is the first
-    of the access's group, whose place inside the group of the storage fold the rotations give."""
-    tile = place.tile
-    _, ih, ix = image_place(setting.config.grid, tile.fold, image)
-    assert tile.fold <= access
-    fields = dict(base=place.base, stride_y=tile.stride_y, stride_x=tile.stride_x, fold=tile.fold)
-    fields |= dict(rot_y=int(ih) << tile.fold, rot_x=int(ix) << tile.fold)
-    if shape:
-        fields |= dict(height=shape[1], width=shape[2])
-    return {f"{name}_{key}": value for key, value in fields.items()}
-
-
-def moved(setting: Setting, fields: dict, names, by0: int, bx0: int, pool: bool = False) -> dict:
-    """Bases of the operands `names` at the window that begins with block (by0, bx0)."""
-    result = {}
-    for name in names:
-        up, half = fields["fold"] - fields[f"{name}_fold"], pool and name == "dst"
-        y, x = ((at << up) >> half for at in (by0, bx0))
-        base = fields[f"{name}_base"] + y * fields[f"{name}_stride_y"] + x * fields[f"{name}_stride_x"]
-        depth = setting.config.gate_depth if name == "gate" else setting.config.act_depth
-        result[f"{name}_base"] = base % depth
-    return result
-
-
-def _common(setting: Setting, fold: int, image: int, shape) -> dict:
-    images = setting.fold_images(fold)
-    return dict(fold=fold, height=shape[1], width=shape[2], n_base=image, n_valid=min(images, setting.images - image))
-
-
-def whole_map(fold: int, shape) -> tuple:
-    """The area of all blocks of a map: (first, end) of rows and of columns."""
-    return tuple((0, ceil_div(size, 1 << fold)) for size in shape[1:])
-
-
-def _column_groups(setting: Setting, maps: tuple) -> dict:
-    """Fields of the columns: maps (first, end) of a tensor."""
-    count = maps[1] - maps[0]
-    groups = ceil_div(count, setting.config.cols)
-    return dict(n_g=groups, n_last=count - (groups - 1) * setting.config.cols)
+Pair = tuple[Run, ...]  # of rows, of columns
+Window = Callable[[Run, Run], Fields]  # of such a pair
+Touched = tuple[list[Access], list[Access], list[Access]]  # reads, writes, late reads
 
 
 def splits(setting: Setting, index: int) -> bool:
@@ -76,7 +50,9 @@ def _split(setting: Setting, index: int, image: int, rows: Rows) -> bool:
     return splits(setting, index) and rows.base % setting.config.lanes == 0 and fits
 
 
-def forward(setting: Setting, index: int, image: int, source: Place, dest: Place, rows: Rows, **more) -> list:
+def forward(
+    setting: Setting, index: int, image: int, source: Place, dest: Place, rows: Rows, **more: Unpack[ProductOptions]
+) -> list[Op]:
     """COMPUTE FP of the group that starts with `image`, one for each window of blocks. The first layer is computed as
     the network has it, unless that has a stride: unfolding saves steps in WU only.
 
@@ -109,15 +85,16 @@ def forward(setting: Setting, index: int, image: int, source: Place, dest: Place
         bias_base=rows.bias_base % setting.config.wgt_depth,
         split=split,
         **forward_factor(p, more.get("train", False)),
-        **_common(setting, fold, image, p.conv_shape),
+        **group_fields(setting, fold, image, p.conv_shape),
         map0=maps[0],
-        **_column_groups(setting, maps),
+        **column_fields(setting, maps),
         **operand(setting, "row", source, fold, image, p.in_shape),
         **operand(setting, "dst", dest, fold, image, p.out_shape),
     )
-    operands, writes, late = ["row", "dst"], [*dest.ranges], []
-    if gate or targets:
-        common |= operand(setting, "gate", gate or targets, fold, image)
+    operands, writes = ["row", "dst"], [*dest.ranges]
+    late: list[Access] = []
+    if bits := gate or targets:
+        common |= operand(setting, "gate", bits, fold, image)
         operands.append("gate")
     if targets:
         numbers = setting.network.loss_parameters
@@ -127,27 +104,27 @@ def forward(setting: Setting, index: int, image: int, source: Place, dest: Place
         common |= dict(gate_write=1)
         writes += gate.ranges
 
-    def window(row, column) -> dict:
+    def window(row: Run, column: Run) -> Fields:
         (by0, n_by, ky0, n_ky), (bx0, n_bx, kx0, n_kx) = row, column
         fields = dict(by0=by0, n_by=n_by, bx0=bx0, n_bx=n_bx, n_ky=n_ky, n_kx=n_kx)
         fields |= dict(disp_y0=ky0 - p.pad[0], disp_x0=kx0 - p.pad[1])
         fields |= dict(wgt_base=rows.base + (ky0 * kernel[1] + kx0) * inputs)
         return common | fields | moved(setting, common, operands, by0, bx0, bool(p.pool))
 
-    axes = []
+    text, axes = f"FP images {image}..", []
     if part:
         common |= more["strides"] | dict(n_c=part.channels[1] - part.channels[0])
-        return [
-            _part(setting, p, window, common, area, part, rows, (source, dest, writes, late), f"FP images {image}..")
-        ]
-    for (first, end), *sizes in zip(area, p.conv_shape[1:], p.in_shape[1:], kernel, p.pad):
-        runs = within(forward_runs(fold, *sizes, bool(p.pool)), first, end)
-        axes.append([whole((first, end - first), (0, sizes[2])), runs])
+        return [_part(setting, p, window, common, area, part, rows, (source, writes, late), text)]
+    for (first, end), size, given, taps, pad in zip(area, p.conv_shape[1:], p.in_shape[1:], kernel, p.pad):
+        runs = within(forward_runs(fold, size, given, taps, pad, bool(p.pool)), first, end)
+        axes.append([whole((first, end - first), (0, taps)), runs])
     reads = [*source.ranges, ("wgt", rows.base, rows.end)]
-    return _windows(setting, p, axes, window, f"FP images {image}..", reads, writes, late)
+    return _windows(setting, p, axes, window, text, (reads, writes, late))
 
 
-def backward(setting: Setting, index: int, image: int, source: Place, dest: Place, rows: Rows, **more) -> list:
+def backward(
+    setting: Setting, index: int, image: int, source: Place, dest: Place, rows: Rows, **more: Unpack[ProductOptions]
+) -> list[Op]:
     """COMPUTE BP: the local gradient at the input of layer `index`. One for each window of blocks that the same taps
     reach.
 
@@ -159,25 +136,28 @@ def backward(setting: Setting, index: int, image: int, source: Place, dest: Plac
     outputs, inputs, *kernel = p.weight_shape
     gate, maps = more.get("gate"), more.get("maps", (0, inputs))
     area, width = more.get("area") or whole_map(fold, p.in_shape), maps[1] - maps[0]
+    layer = setting.network.graph.tensors[p.input].layer
+    assert layer is not None and p.shift_bp is not None
     common = dict(
         mode=BP,
         row_buf=source.buffer,
         dst_buf=dest.buffer,
         rounding=MODES[setting.network.mode("delta")],
         shift=p.shift_bp,
-        rnd_tag=random_tag(setting.network.graph.tensors[p.input].layer, "delta"),
+        rnd_tag=random_tag(layer, "delta"),
         n_c=outputs // p.groups,
         wgt_stride_g=cols,
         wgt_stride_ky=kernel[1] * width,
         wgt_stride_kx=width,
         wgt_stride_cg=kernel[0] * kernel[1] * width,
-        **_common(setting, fold, image, p.in_shape),
+        **group_fields(setting, fold, image, p.in_shape),
         map0=maps[0],
-        **_column_groups(setting, maps),
+        **column_fields(setting, maps),
         **operand(setting, "row", source, fold, image, delta_shape(p)),
         **operand(setting, "dst", dest, fold, image, p.in_shape),
     )
-    operands, late = ["row", "dst"], []
+    operands, writes = ["row", "dst"], [*dest.ranges]
+    late: list[Access] = []
     before = setting.layers[index - 1]
     if before.alone:
         common |= backward_factor(before)
@@ -186,40 +166,36 @@ def backward(setting: Setting, index: int, image: int, source: Place, dest: Plac
         operands.append("gate")
         late += gate.ranges
 
-    def window(row, column) -> dict:
+    def window(row: Run, column: Run) -> Fields:
         (by0, n_by, ky0, n_ky), (bx0, n_bx, kx0, n_kx) = row, column
         fields = dict(by0=by0, n_by=n_by, bx0=bx0, n_bx=n_bx, n_ky=n_ky, n_kx=n_kx)
         fields |= dict(disp_y0=p.pad[0] - ky0, disp_x0=p.pad[1] - kx0)
         fields |= dict(wgt_base=rows.base + (ky0 * kernel[1] + kx0) * width)
         return common | fields | moved(setting, common, operands, by0, bx0)
 
-    part = more.get("part")
+    part, text = more.get("part"), f"BP images {image}.."
     if part:
         common |= more["strides"] | dict(n_c=part.channels[1] - part.channels[0])
-        return [
-            _part(
-                setting,
-                p,
-                window,
-                common,
-                area,
-                part,
-                rows,
-                (source, dest, [*dest.ranges], late),
-                f"BP images {image}..",
-            )
-        ]
+        return [_part(setting, p, window, common, area, part, rows, (source, writes, late), text)]
     axes = [
         [within(tap_windows(1 << fold, *sizes), *blocks)]
         for blocks, *sizes in zip(area, p.in_shape[1:], delta_shape(p)[1:], kernel, p.pad)
     ]
     reads = [*source.ranges, ("wgt", rows.base, rows.end)]
-    return _windows(setting, p, axes, window, f"BP images {image}..", reads, [*dest.ranges], late)
+    return _windows(setting, p, axes, window, text, (reads, writes, late))
 
 
 def gradients(
-    setting: Setting, index: int, image: int, delta: Place, act: Place, grads: Rows, first: bool, part: Part, **more
-) -> list:
+    setting: Setting,
+    index: int,
+    image: int,
+    delta: Place,
+    act: Place,
+    grads: Rows,
+    first: bool,
+    part: Part,
+    **more: Unpack[GradientOptions],
+) -> list[Op]:
     """COMPUTE WU: adds the gradients of the group that starts with `image` for a part of the weights, with the first
     one those of the bias; `first`: overwrites what is there. Several, of windows of blocks, where taps find
     nothing or where one sum of the array could overflow: nothing would tell, unlike in the gradient buffer.
@@ -230,7 +206,8 @@ def gradients(
     p, fold = setting.layers[index], setting.folds(index).fp
     shape, (outputs, _, *kernel) = delta_shape(p), p.weight_shape
     area, maps, held = more.get("area"), more.get("maps", (0, outputs)), more.get("held", part)
-    blocks = tuple((at, end - at) for at, end in area or whole_map(fold, shape))
+    down, across = ((at, end - at) for at, end in area or whole_map(fold, shape))
+    blocks = down, across
     groups, inputs = ceil_div(maps[1] - maps[0], setting.config.cols), part.channels[1] - part.channels[0]
     stride_x = held.channels[1] - held.channels[0]
     stride_y = held.columns[1] * stride_x
@@ -244,8 +221,8 @@ def gradients(
         grad_bias_base=grads.bias_base,
         row_channels=maps[1] - maps[0],
         col_channels=inputs,
-        **_common(setting, fold, image, shape),
-        **_column_groups(setting, (0, inputs)),
+        **group_fields(setting, fold, image, shape),
+        **column_fields(setting, (0, inputs)),
         **operand(setting, "row", delta, fold, image, shape),
         **operand(setting, "col", act, fold, image, p.in_shape),
     )
@@ -257,7 +234,7 @@ def gradients(
     elif biased:
         touched += [("grad", grads.bias_base, grads.end)]
 
-    def window(row, column) -> dict:
+    def window(row: Run, column: Run) -> Fields:
         (by0, n_by, ky0, n_ky), (bx0, n_bx, kx0, n_kx) = row, column
         fields = dict(by0=by0, n_by=n_by, bx0=bx0, n_bx=n_bx, n_ky=n_ky, n_kx=n_kx)
         fields |= dict(disp_y0=ky0 - p.pad[0], disp_x0=kx0 - p.pad[1])
@@ -287,11 +264,11 @@ def gradients(
             fields = window((row[0] + by0, n_by, *row[2:]), (column[0] + bx0, n_bx, *column[2:]))
             fields |= dict(bias=bias, grad_first=first and not k)
             reads = [*delta.ranges, *act.ranges]
-            ops.append(_compute(setting, p, fields, text + _at(fields), reads, touched, touched))
+            ops.append(_compute(setting, p, fields, text + _at(fields), (reads, touched, touched)))
     return ops
 
 
-def _exact_windows(setting: Setting, p, rows: int, columns: int) -> list:
+def _exact_windows(setting: Setting, p: LayerParameters, rows: int, columns: int) -> list[tuple[int, int, int, int]]:
     """(by0, n_by, bx0, n_bx) of windows of rows x columns blocks whose COLS steps each keep every sum of WU in the
     accumulator."""
     steps = ((1 << setting.config.acc_width - 1) - 1) >> 2 * setting.network.data_width - 2
@@ -306,40 +283,50 @@ def _exact_windows(setting: Setting, p, rows: int, columns: int) -> list:
     ]
 
 
-def _cheapest(setting: Setting, options: list, window) -> list:
+def _cheapest(setting: Setting, options: list[list[Pair]], window: Window) -> list[Pair]:
     """The list of pairs of runs whose COMPUTEs `window(row, column)` take the fewest cycles; of equals the first."""
 
-    def cycles(pairs: list) -> int:
+    def cycles(pairs: list[Pair]) -> int:
         fields = (defaultdict(int, window(*pair)) for pair in pairs)
         return sum(compute_cycles(one, setting.config.cols)[0] + TURN_ROUND for one in fields)
 
     return min(options, key=cycles) if len(options) > 1 else options[0]
 
 
-def _windows(setting: Setting, p, axes: list, window, text: str, reads: list, writes: list, late: list) -> list:
+def _windows(
+    setting: Setting, p: LayerParameters, axes: list[list[list[Run]]], window: Window, text: str, touched: Touched
+) -> list[Op]:
     """The operations of the cheapest of the alternatives of each axis."""
     options = [list(product(*option)) for option in product(*axes)]
     chosen = (window(*pair) for pair in _cheapest(setting, options, window))
-    return [_compute(setting, p, fields, text + _at(fields), reads, writes, late) for fields in chosen]
+    return [_compute(setting, p, fields, text + _at(fields), touched) for fields in chosen]
 
 
 def _part(
-    setting: Setting, p, window, common: dict, area: tuple, part: Part, rows: Rows, access: tuple, text: str
+    setting: Setting,
+    p: LayerParameters,
+    window: Window,
+    common: Fields,
+    area: Area,
+    part: Part,
+    rows: Rows,
+    access: tuple[Place, list[Access], list[Access]],
+    text: str,
 ) -> Op:
     """One part of a reduction of one block."""
-    source, dest, writes, late = access
+    source, writes, late = access
     runs = ((area[0][0], 1, *part.rows), (area[1][0], 1, *part.columns))
     fields = window(*runs) | dict(wgt_base=rows.base, keep_in=not part.first, keep_out=not part.last)
     fields["bias"] = common.get("bias", 0) and part.last
-    written = (writes, late) if part.last else ([], [])
     reads = [*source.ranges, ("wgt", rows.base, rows.end)]
-    return _compute(setting, p, fields, text + _at(fields), reads, *written)
+    touched = (reads, writes, late) if part.last else (reads, [], [])
+    return _compute(setting, p, fields, text + _at(fields), touched)
 
 
-def _at(fields: dict) -> str:
+def _at(fields: Fields) -> str:
     return f" blocks {fields['by0']},{fields['bx0']}.." * bool(fields["by0"] or fields["bx0"])
 
 
-def _compute(setting: Setting, p, fields, text, reads, writes, late) -> Op:
+def _compute(setting: Setting, p: LayerParameters, fields: Fields, text: str, touched: Touched) -> Op:
     instr = make(Opcode.COMPUTE, p.name, **fields)
-    return Op(instr, p.name, text, compute_cycles(instr, setting.config.cols)[0], 0, reads, writes, late)
+    return Op(instr, p.name, text, compute_cycles(instr, setting.config.cols)[0], 0, *touched)

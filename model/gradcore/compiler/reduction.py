@@ -2,39 +2,45 @@
 """Reductions in parts: the sums of one block and one column group stay in the array while the weights and operands of
 the next part come. Operands of FP may stay in both operand buffers for all column groups."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
 from gradcore.compiler.body import Body
 from gradcore.compiler.folds import delta_shape
 from gradcore.compiler.map_groups import MapGroup
+from gradcore.compiler.operands import ProductOptions
 from gradcore.compiler.operation import Part, Place
 from gradcore.compiler.parts import Need, cut, fit
 from gradcore.compiler.products import backward, forward
 from gradcore.compiler.rings import Region, Ring
 from gradcore.compiler.setting import Setting
-from gradcore.compiler.stream import Source
+from gradcore.compiler.stream import Result, Source
 from gradcore.compiler.strips import Axis, Strips, largest_need
+from gradcore.compiler.tuples import Area, Count, Fields, Span
 from gradcore.compiler.weights import BackwardWeights, ForwardWeights
 from gradcore.isa.fold import ceil_div, round_up, tap_windows
+from gradcore.ops.layer import Shape
+
+Places = Callable[[bool], dict[str, Place]]  # where the results of a block are, by name: places(last)
 
 
-def _column_groups(maps: tuple, cols: int) -> list:
-    return [(first, min(first + cols, maps[1])) for first in range(*maps, cols)]
+def _column_groups(maps: Span, cols: int) -> list[Span]:
+    return [(first, min(first + cols, maps[1])) for first in range(maps[0], maps[1], cols)]
 
 
-def forward_parts(body: Body, index: int, group: MapGroup, source, results: dict):
+def forward_parts(body: Body, index: int, group: MapGroup, source: Source, results: dict[str, Result]) -> None:
     """FP of a group of a layer block by block, each output group in parts."""
     setting, config = body.setting, body.setting.config
     p, fold = setting.forward[index], setting.folds(index).fp
     _, inputs, *kernel = p.weight_shape
     weights, block = ForwardWeights(body, index, group), 1 << fold
 
-    def reach(part: Part) -> list:
+    def reach(part: Part) -> list[Axis]:
         taps = zip(p.in_shape[1:], p.pad, (part.rows, part.columns))
         return [Axis(size, 1 << source.fold, k - pad, k + n - 1 - pad) for size, pad, (k, n) in taps]
 
-    def needs(part: Part) -> list:
+    def needs(part: Part) -> list[Need]:
         source.axes = reach(part)
         rows = Need("weight rows of a tap of one column group", weights.of_part(part), config.wgt_depth, True)
         return [rows, *([] if halves else source.needs(p.conv_shape[1:], block, part.channels))]
@@ -48,34 +54,35 @@ def forward_parts(body: Body, index: int, group: MapGroup, source, results: dict
     parts = [replace(part, first=part is parts[0], last=part is parts[-1]) for part in parts]
     held = _held(setting, index, source, reach(whole), halves, parts)
 
-    def place(pixels: tuple, image: int, part: Part) -> Place:
+    def place(pixels: Area, image: int, part: Part) -> Place:
         if held:
             return held[part.channels][0].place(pixels, image, part.channels)
         source.axes = reach(part)
         return source.place(pixels, image, part.channels)
 
-    def emit(image: int, area: tuple, pixels: tuple, maps: tuple, places):
+    def emit(image: int, area: Area, pixels: Area, maps: Span, places: Places) -> None:
         if maps[0] == group.outputs[0]:
             for one, at in held.values():
                 one.ring.begin(at)
         for part in parts:
             read = place(pixels, image, part)
-            rows, strides = weights.part(part, tuple(n - group.outputs[0] for n in maps))
-            more = dict(area=area, maps=maps, part=part, strides=strides, **places(part.last))
-            body.ops.extend(forward(setting, index, image, read, more.pop("dest"), rows, train=body.train, **more))
+            rows, strides = weights.part(part, (maps[0] - group.outputs[0], maps[1] - group.outputs[0]))
+            dest, more = _options(area, maps, part, strides, places)
+            more["train"] = body.train
+            body.ops.extend(forward(setting, index, image, read, dest, rows, **more))
 
     shape, groups = p.conv_shape, _column_groups(group.outputs, config.cols)
     _blocks(body, index, shape, fold, setting.group_images(index), (source, results), groups, emit, 1 + bool(p.pool))
 
 
-def _halves(body: Body, index: int, group: MapGroup, source: Source, results: dict) -> list:
+def _halves(body: Body, index: int, group: MapGroup, source: Source, results: dict[str, Result]) -> list[Span]:
     """The halves (first, end) of the channels of FP, one for each operand buffer, if the layer is to keep a block's
     operands so and they fit, with two places for results behind the first half; `results` then go there. Else none."""
     setting, depth, cols = body.setting, body.setting.config.act_depth, body.setting.config.cols
     p, fold, dest = setting.forward[index], setting.folds(index).fp, results["dest"]
     images, inputs = setting.group_images(index), p.weight_shape[1]
     middle = round_up(ceil_div(inputs, 2), cols)
-    alone = all(one.images == images for one in (source, *results.values()))
+    alone = source.images == images and all(one.images == images for one in results.values())
     if index not in setting.choices.held or p.pool or not alone or middle >= inputs:
         return []
     halves = [(0, middle), (middle, inputs)]
@@ -88,10 +95,13 @@ def _halves(body: Body, index: int, group: MapGroup, source: Source, results: di
     return halves
 
 
-def _held(setting: Setting, index: int, source: Source, axes: list, halves: list, parts: list) -> dict:
+def _held(
+    setting: Setting, index: int, source: Source, axes: list[Axis], halves: list[Span], parts: list[Part]
+) -> dict[Span, tuple[Source, int]]:
     """For the channels of each part a `Source` in the buffer of its half and the address from which on they stay there:
     an access begins with channel 0 of what a LOAD brings. None without halves."""
-    held, at = {}, [0] * len(halves)
+    held: dict[Span, tuple[Source, int]] = {}
+    at = [0] * len(halves)
     source.axes = axes
     for part in parts:
         for buffer, (first, end) in enumerate(halves):
@@ -101,13 +111,13 @@ def _held(setting: Setting, index: int, source: Source, axes: list, halves: list
     return held
 
 
-def _vectors(setting: Setting, index: int, source: Source, channels: tuple) -> int:
+def _vectors(setting: Setting, index: int, source: Source, channels: Span) -> int:
     """What a block of FP needs of some channels (first, end)."""
     shape, block = setting.forward[index].conv_shape[1:], 1 << setting.folds(index).fp
     return sum(need.size for need in source.needs(shape, block, channels))
 
 
-def backward_parts(body: Body, index: int, group: MapGroup, delta, results: dict):
+def backward_parts(body: Body, index: int, group: MapGroup, delta: Source, results: dict[str, Result]) -> None:
     """BP of a group of a layer block by block, each COLS input maps in parts."""
     setting, config = body.setting, body.setting.config
     p, fold = setting.errors[index], setting.folds(index).bp
@@ -115,13 +125,13 @@ def backward_parts(body: Body, index: int, group: MapGroup, delta, results: dict
     weights, block = BackwardWeights(body, index, group), 1 << fold
     runs = [tap_windows(block, *sizes) for sizes in zip(p.in_shape[1:], delta_shape(p)[1:], kernel, p.pad)]
 
-    def reach(part: Part) -> list:
+    def reach(part: Part) -> list[Axis]:
         taps = zip(delta_shape(p)[1:], p.pad, (part.rows, part.columns))
         return [Axis(size, 1 << delta.fold, pad - k - n + 1, pad - k) for size, pad, (k, n) in taps]
 
     @cache
-    def parts(rows: tuple, columns: tuple, maps: tuple) -> list:
-        def needs(part: Part) -> list:
+    def parts(rows: Count, columns: Count, maps: Span) -> list[Part]:
+        def needs(part: Part) -> list[Need]:
             delta.axes = reach(part)
             own = weights.of_part(part, maps)
             found = Need("weight rows of a tap of one column group", own, config.wgt_depth, True)
@@ -129,33 +139,49 @@ def backward_parts(body: Body, index: int, group: MapGroup, delta, results: dict
 
         return cut(setting, index, Part(rows, columns, (0, outputs)), needs)
 
-    def emit(image: int, area: tuple, pixels: tuple, maps: tuple, places):
-        windows = (
+    def emit(image: int, area: Area, pixels: Area, maps: Span, places: Places) -> None:
+        down, across = (
             next((tap, taps) for at, n, tap, taps in axis if at <= first < at + n)
             for axis, (first, _) in zip(runs, area)
         )
-        own = tuple(n - group.inputs[0] for n in maps)
-        for part in parts(*windows, own):
+        own = maps[0] - group.inputs[0], maps[1] - group.inputs[0]
+        for part in parts(down, across, own):
             delta.axes = reach(part)
             read = delta.place(pixels, image, part.channels)
             rows, strides = weights.part(part, own)
-            more = dict(area=area, maps=maps, part=part, strides=strides, **places(part.last))
-            body.ops.extend(backward(setting, index, image, read, more.pop("dest"), rows, **more))
+            dest, more = _options(area, maps, part, strides, places)
+            body.ops.extend(backward(setting, index, image, read, dest, rows, **more))
 
     shape, groups = p.in_shape, _column_groups(group.inputs, config.cols)
     _blocks(body, index, shape, fold, setting.fold_images(fold), (delta, results), groups, emit, 1)
 
 
+def _options(area: Area, maps: Span, part: Part, strides: Fields, places: Places) -> tuple[Place, ProductOptions]:
+    """Where the results of a part of a block go, and what its COMPUTE is given besides."""
+    found = places(part.last)
+    gate, targets = found.get("gate"), found.get("targets")
+    more = ProductOptions(area=area, maps=maps, part=part, strides=strides, gate=gate, targets=targets)
+    return found["dest"], more
+
+
 def _blocks(
-    body: Body, index: int, shape: tuple, fold: int, images: int, tensors: tuple, groups: list, emit, step: int
-):
+    body: Body,
+    index: int,
+    shape: Shape,
+    fold: int,
+    images: int,
+    tensors: tuple[Source, dict[str, Result]],
+    groups: list[Span],
+    emit: Callable[[int, Area, Area, Span, Places], None],
+    step: int,
+) -> None:
     """All blocks of a map: emit(image, area, pixels, maps, places) each, then STORE; places(last) says where the
     results are. With pooling (`step` 2) four blocks share a result."""
     setting, (source, results) = body.setting, tensors
     plan = Strips(shape[1:], 1 << fold, step, step)
     shares = [share for one in results.values() for maps in groups for share in one.shares(maps)]
     fit(setting, index, [Need(share.name, largest_need(plan, share, False), share.depth) for share in shares])
-    largest = max(images, *(one.images for one in (source, *results.values())))
+    largest = max(images, source.images, *(one.images for one in results.values()))
     # What is loaded into the gate buffer comes with the last part where LOAD needs that buffer for gates, too.
     late = {name for name, one in results.items() if one.load and source.gate}
     for start in range(0, setting.images, largest):
@@ -164,7 +190,7 @@ def _blocks(
             for maps in groups:
                 for image in range(start, min(start + largest, setting.images), images):
 
-                    def places(last: bool, at=(pixels, image, maps)) -> dict:
+                    def places(last: bool, at: tuple[Area, int, Span] = (pixels, image, maps)) -> dict[str, Place]:
                         return {name: one.place(*at) for name, one in results.items() if last or name not in late}
 
                     places(False)

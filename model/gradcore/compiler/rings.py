@@ -5,9 +5,10 @@ are handed out one after the other."""
 from dataclasses import dataclass
 
 from gradcore.compiler.operation import space
+from gradcore.compiler.tuples import Access, Span
 
 
-def ranges(buffer: int, depth: int, start: int, size: int) -> tuple:
+def ranges(buffer: int, depth: int, start: int, size: int) -> tuple[Access, ...]:
     """What `size` vectors from address `start` modulo the depth on touch."""
     first = start % depth
     end = first + size
@@ -30,7 +31,7 @@ class Ring:
     first: int = 0
     end: int = 0
 
-    def need(self, key, size: int, first: int, end: int, spare: int = 0) -> tuple | None:
+    def need(self, key: object, size: int, first: int, end: int, spare: int = 0) -> Span | None:
         """Makes room for rows first..end-1 of `size` vectors each, and `spare` vectors behind them; (first, end) of
         those to load, None if all are there."""
         if key != self.key or not self.first <= first <= self.end:
@@ -43,15 +44,15 @@ class Ring:
         self.at = (self.origin + end * size) % self.depth
         return missing
 
-    def forget(self):
+    def forget(self) -> None:
         """Nothing is there any more."""
         self.key = None
 
-    def begin(self, at: int):
+    def begin(self, at: int) -> None:
         """Nothing is there any more; the next row goes to address `at`."""
         self.key, self.at = None, at
 
-    def ranges(self, size: int, first: int, end: int, spare: int = 0) -> tuple:
+    def ranges(self, size: int, first: int, end: int, spare: int = 0) -> tuple[Access, ...]:
         """What rows first..end-1 and `spare` vectors behind them touch."""
         return ranges(self.buffer, self.depth, self.origin + first * size, (end - first) * size + spare)
 

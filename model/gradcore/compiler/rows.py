@@ -8,7 +8,7 @@ from gradcore.compiler.setting import Setting
 from gradcore.isa.fold import round_up
 
 
-def place_rows(setting: Setting, what: str, depth: int) -> list:
+def place_rows(setting: Setting, what: str, depth: int) -> list[Rows]:
     """`Rows` of every layer: all side by side if they fit, else alternately from both ends. Of layers in strips only
     the weights have rows, and only where all layers fit side by side; of frozen layers only the weights have rows.
     `what`: weight or gradient. Raises CompileError where a layer alone does not fit."""
@@ -32,11 +32,11 @@ def place_rows(setting: Setting, what: str, depth: int) -> list:
     return _rows([(depth - sum(size)) * (index % 2) for index, size in enumerate(chains)], chains)
 
 
-def _rows(bases: list, sizes: list) -> list:
+def _rows(bases: list[int], sizes: list[tuple[int, int]]) -> list[Rows]:
     return [Rows(base, base + rows, base + rows + bias) for base, (rows, bias) in zip(bases, sizes)]
 
 
-def apart(rows: list) -> bool:
+def apart(rows: list[Rows]) -> bool:
     """Do no two of them overlap?"""
     rows = sorted(rows, key=lambda r: (r.base, r.end))
     return all(one.end <= other.base for one, other in zip(rows, rows[1:]))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The search: which `Choices` give the fastest program by the estimate."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
@@ -8,21 +9,28 @@ from gradcore.compiler.choices import Choices
 from gradcore.compiler.compiled import INDEX_LIMIT, CompiledNetwork, compile_program
 from gradcore.compiler.folds import delta_shape, has_windows
 from gradcore.compiler.limits import CompileError
-from gradcore.compiler.memory_map import memory_map
+from gradcore.compiler.memory_map import MemoryMap, memory_map
+from gradcore.compiler.operation import Op
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.tiles import output_tiles
+from gradcore.compiler.tuples import Layers
 from gradcore.compiler.unfold import forward_layers, strided_layers, unfolded
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import FP, Opcode
+from gradcore.network.description import Network
+
+# Network, engine, images, whether deltas are kept, what has been tried.
+Task = tuple[Network, EngineConfig, int, bool, dict[Choices, CompiledNetwork]]
+Remedy = Callable[["_Refused", Choices], Choices | None]
 
 
-def search(network, config: EngineConfig, images: int, keep: bool) -> CompiledNetwork:
+def search(network: Network, config: EngineConfig, images: int, keep: bool) -> CompiledNetwork:
     """The fastest programs found for minibatches of `images`. Raises CompileError where none fits."""
     needed = {index for index, p in enumerate(network.parameters) if p.groups > 1 or p.stages or not p.alone}
     for index in strided_layers(network):
         needed |= {index - 1, index}
     start = Choices(strips=frozenset(_together(network.parameters, needed)))
-    task = (network, config, images, keep, {})
+    task: Task = (network, config, images, keep, {})
     first = forward_layers(network)[0]
     if unfolded(first, config.cols) is first:
         return _flattest(task, start)
@@ -36,14 +44,14 @@ def search(network, config: EngineConfig, images: int, keep: bool) -> CompiledNe
     return min(found, _flattest(task, start), key=_cycles)
 
 
-def _flattest(task: tuple, choices: Choices) -> CompiledNetwork:
+def _flattest(task: Task, choices: Choices) -> CompiledNetwork:
     """The fastest of the programs with a limit for the folds beside windows: finer ones than the minibatch fills waste
     lanes, coarser ones take room for the many images of fold 0."""
     network, config, images, *_ = task
     if not strided_layers(network) and not any(has_windows(p) for p in network.parameters):
         return _fastest(task, choices)
     filled = next(fold for fold in range(config.log_grid + 1) if (config.grid >> fold) ** 2 <= images)
-    found: list = []
+    found: list[CompiledNetwork] = []
     for flat in (filled, filled - 1 if filled else 1):
         with suppress(CompileError):
             most = min((4 * len(one.train.ops) for one in found), default=INDEX_LIMIT)
@@ -51,7 +59,7 @@ def _flattest(task: tuple, choices: Choices) -> CompiledNetwork:
     return min(found, key=_cycles) if found else _fastest(task, choices)
 
 
-def _fastest(task: tuple, choices: Choices, limit: int = INDEX_LIMIT) -> CompiledNetwork:
+def _fastest(task: Task, choices: Choices, limit: int = INDEX_LIMIT) -> CompiledNetwork:
     """The faster of coarser folds and of strips where something does not fit; then the fastest of the programs with
     ever coarser folds of the pooled maps: finer ones take fewer steps, but larger tiles."""
     best = _fitting(task, choices, _spilled, _coarser, _in_strips, most=limit)
@@ -100,7 +108,7 @@ def _smaller_parts(best: CompiledNetwork) -> CompiledNetwork:
     return best
 
 
-def _in_parts(op) -> bool:
+def _in_parts(op: Op) -> bool:
     """Is it a part of a reduction of FP?"""
     instr = op.instr
     return instr.opcode == Opcode.COMPUTE and instr["mode"] == FP and bool(instr["keep_out"])
@@ -129,14 +137,14 @@ def _early_gradients(best: CompiledNetwork) -> CompiledNetwork:
     return best
 
 
-def _try(best: CompiledNetwork, **changed) -> CompiledNetwork:
+def _try(best: CompiledNetwork, **changed: bool | frozenset[int]) -> CompiledNetwork:
     """The faster of a network and the same with other choices that leave its memory map as it is."""
     setting = replace(best.setting, choices=best.setting.choices.but(**changed))
     train = compile_program("train", setting)
     return replace(best, setting=setting, train=train) if train.cycles < best.train.cycles else best
 
 
-def _fitting(task: tuple, choices: Choices, *remedies, most: int = INDEX_LIMIT) -> CompiledNetwork:
+def _fitting(task: Task, choices: Choices, *remedies: Remedy, most: int = INDEX_LIMIT) -> CompiledNetwork:
     """The network with `choices`, or with the first that fits of those that the remedies, in this order, make of them.
     Raises CompileError where none helps."""
     while True:
@@ -155,11 +163,11 @@ def _fitting(task: tuple, choices: Choices, *remedies, most: int = INDEX_LIMIT) 
 class _Refused(Exception):
     """A CompileError, with the folds that were tried."""
 
-    def __init__(self, error: CompileError, memory, layers: tuple):
+    def __init__(self, error: CompileError, memory: MemoryMap | None, layers: Layers) -> None:
         self.error, self.memory, self.layers = error, memory, layers
 
 
-def _compile(task: tuple, choices: Choices, most: int = INDEX_LIMIT) -> CompiledNetwork:
+def _compile(task: Task, choices: Choices, most: int = INDEX_LIMIT) -> CompiledNetwork:
     network, config, images, keep, _ = task
     forward = layers = forward_layers(network)
     if choices.unfolded:
@@ -187,7 +195,7 @@ def _coarser(refused: _Refused, choices: Choices) -> Choices | None:
     now = {stage: _stage_fold(memory, stage) for stage in refused.error.stages if stage < 2 * len(memory.folds)}
     if not now or min(now.values()) == memory.act[0].layout.grid.bit_length() - 1:
         return None
-    stage = min(now, key=now.get)  # of equals the first
+    stage = min(now, key=lambda stage: now[stage])  # of equals the first
     return choices.with_floor(stage, now[stage] + 1)
 
 
@@ -197,7 +205,7 @@ def _in_strips(refused: _Refused, choices: Choices) -> Choices | None:
     return choices.but(strips=choices.strips | more) if not more <= choices.strips else None
 
 
-def _together(layers: tuple, more: set) -> set:
+def _together(layers: Layers, more: set[int]) -> set[int]:
     """Layers, with those whose gates BP reads there."""
 
     def errors(index: int) -> bool:
@@ -220,7 +228,7 @@ def _in_shares(refused: _Refused, choices: Choices) -> Choices | None:
     return choices.but(shares=choices.shares | more) if not more <= choices.shares else None
 
 
-def _stage_fold(memory, stage: int) -> int:
+def _stage_fold(memory: MemoryMap, stage: int) -> int:
     folds = memory.folds[stage // 2]
     return folds.out if stage % 2 else folds.fp
 

@@ -7,8 +7,10 @@ from functools import cached_property
 from gradcore.compiler.choices import Choices
 from gradcore.compiler.folds import LayerFolds
 from gradcore.compiler.memory_map import MapTensor, MemoryMap
+from gradcore.compiler.tuples import Layers
 from gradcore.compiler.unfold import backward_layers, strided_layers
 from gradcore.isa.config import EngineConfig
+from gradcore.network.description import Network
 from gradcore.ops.loss import SOFTMAX
 
 
@@ -17,9 +19,9 @@ class Setting:
     """A network on an engine for minibatches of `images`; `forward` and `layers` are its layers as FP and as WU compute
     them. `keep`: tensors that nobody loads are stored too."""
 
-    network: object
-    forward: tuple
-    layers: tuple
+    network: Network
+    forward: Layers
+    layers: Layers
     config: EngineConfig
     images: int
     memory: MemoryMap
@@ -27,7 +29,7 @@ class Setting:
     keep: bool = False
 
     @cached_property
-    def errors(self) -> tuple:
+    def errors(self) -> Layers:
         """The layers as BP computes them."""
         return backward_layers(self.network)
 
@@ -76,4 +78,16 @@ class Setting:
 
     def output(self, index: int, train: bool) -> MapTensor:
         """What the COMPUTEs of the forward pass of a layer write: its activations, after the loss the delta."""
-        return self.memory.delta[index] if train and index == self.last else self.memory.out[index]
+        return self.delta(index) if train and index == self.last else self.memory.out[index]
+
+    def delta(self, index: int) -> MapTensor:
+        """The stored local gradient at the output of a layer where somebody needs it."""
+        delta = self.memory.delta[index]
+        assert delta is not None
+        return delta
+
+    def error(self, index: int) -> MapTensor:
+        """What BP of a layer leaves."""
+        error = self.memory.error[index]
+        assert error is not None
+        return error

@@ -5,6 +5,7 @@ are what VECTOR has made of its, and the local gradient is that of the last stag
 
 from gradcore.compiler.body import Body
 from gradcore.compiler.limits import CompileError
+from gradcore.compiler.memory_map import MapTensor
 from gradcore.compiler.operation import Op, Place, make
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.transfers import group_in_dram, load_gate, store
@@ -14,13 +15,13 @@ SLICE = 4  # lanes at once: of gc_softmax
 LEAST, DIVISION, LATENCY = 9, 72, 24  # cycles: of a vector at least, of the division of a slice, of the pipeline
 
 
-def softmax(setting: Setting, group: int, place: Place) -> list:
+def softmax(setting: Setting, group: int, place: Place) -> list[Op]:
     """STORE of the outputs of an image group at `place`, and LOAD of its local gradient to where they were."""
     name = setting.layers[setting.last].name
     return [store(setting, name, _outputs(setting), group, place), _load(setting, group, place)]
 
 
-def softmax_strips(body: Body):
+def softmax_strips(body: Body) -> None:
     """The same where the outputs are in DRAM already, to where the local gradient is to be, too."""
     setting, memory, config = body.setting, body.setting.memory, body.setting.config
     name, error = setting.layers[setting.last].name, memory.loss_error
@@ -41,7 +42,7 @@ def softmax_strips(body: Body):
         body.ops.append(store(setting, name, error, group, place))
 
 
-def _outputs(setting: Setting):
+def _outputs(setting: Setting) -> MapTensor:
     return setting.memory.act[setting.last + 1]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gradcore.compiler.tuples import Layers
 from gradcore.isa.fold import round_up, to_bytes
 from gradcore.network.stage import Stage
 from gradcore.network.weighted_layer import LayerParameters
@@ -49,7 +50,7 @@ class TableTensor:
         return np.append(bytes_, np.zeros(self.layout.size - len(bytes_), np.uint8))
 
 
-def place_tables(layers: tuple, beat: int, place: Callable[[int], int]) -> dict:
+def place_tables(layers: Layers, beat: int, place: Callable[[int], int]) -> dict[str, tuple[TableTensor, ...]]:
     """(table of the function, table of its derivative) by kind, for all stages behind `layers`."""
     found: dict[str, tuple[TableTensor, ...]] = {}
     for operator in (stage.operator for p in layers for stage in p.stages):
@@ -99,10 +100,10 @@ class StepPlace:
     error: "MapTensor | None"
     sums: tuple[Sum, ...]
     deltas: "tuple[MapTensor | None, ...]"
-    tables: tuple
+    tables: tuple[TableTensor, ...]
 
     @property
-    def tensors(self) -> list:
+    def tensors(self) -> "list[MapTensor]":
         """Those that are there."""
         added = [tensor for one in self.sums for tensor in (*one.terms, one.result)]
         return [t for t in (*self.sources, self.result, self.indices, self.error, *added, *self.deltas) if t]
@@ -113,7 +114,7 @@ class Tensors:
     place to `name`, that lies as the network's tensor. act: words; parts: contributions to a local gradient as (reader,
     number of its input), from the last reader to the first; stages by name."""
 
-    def __init__(self, layers: tuple, make: Callable[[str, str], "MapTensor"]) -> None:
+    def __init__(self, layers: Layers, make: Callable[[str, str], "MapTensor"]) -> None:
         self.make, self.stages = make, dict[str, Stage]()
         self.act: dict[str, MapTensor] = {}
         self.parts: dict[str, list[tuple[str, int]]] = {}
@@ -131,8 +132,8 @@ class Tensors:
     def gated(self, p: LayerParameters) -> bool:
         """Must indices gate the local gradient of what a layer leaves? Those of a maximum pooling alone do it."""
         readers = [self.stages.get(reader) for reader, _ in self.parts.get(p.output, [])]
-        pooled = len(readers) == 1 and bool(readers[0]) and isinstance(readers[0].operator, MaxPooling)
-        return p.relu and not (p.alone or p.pool or pooled)
+        only = readers[0] if len(readers) == 1 else None
+        return p.relu and not (p.alone or p.pool or (only and isinstance(only.operator, MaxPooling)))
 
     def delta(self, tensor: str, name: str = "") -> "MapTensor":
         """The whole local gradient of a tensor. An addition's own is the contribution to it, if nothing is shifted."""
@@ -174,7 +175,9 @@ class Tensors:
         return self.delta(reader) if plain else None
 
 
-def place_steps(p: LayerParameters, tensors: Tensors, delta: "MapTensor | None", tables: dict) -> tuple[StepPlace, ...]:
+def place_steps(
+    p: LayerParameters, tensors: Tensors, delta: "MapTensor | None", tables: dict[str, tuple[TableTensor, ...]]
+) -> tuple[StepPlace, ...]:
     """The steps behind a layer, whose local gradient is `delta`."""
     found, gated = [], delta is not None and tensors.gated(p)
     added = tensors.sums(p.output) if delta is not None and not p.alone else ()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layers in strips, from DRAM to DRAM: what the three passes share."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
@@ -13,14 +14,16 @@ from gradcore.compiler.parts import Need
 from gradcore.compiler.pieces import SPARE, Piece, load_piece, store_piece
 from gradcore.compiler.rings import Region, Ring, ranges
 from gradcore.compiler.setting import Setting
-from gradcore.compiler.strips import Axis, Share, fits_twice
+from gradcore.compiler.strips import Axis, Share, Strips, fits_twice
+from gradcore.compiler.tuples import Area, Span
 from gradcore.isa.instruction import GATE_BUFFER
+from gradcore.network.weighted_layer import LayerParameters
 
 
-def plain_axes(tensor: MapTensor, **change) -> list:
+def plain_axes(tensor: MapTensor) -> list[Axis]:
     """Axes of rows and columns of a tensor whose pixels are those computed."""
     layout = tensor.layout
-    return [Axis(size, 1 << layout.fold, **change) for size in (layout.height, layout.width)]
+    return [Axis(size, 1 << layout.fold) for size in (layout.height, layout.width)]
 
 
 @dataclass
@@ -34,8 +37,8 @@ class Source:
     index: int
     tensor: MapTensor
     ring: Ring
-    axes: list
-    stages: tuple = ()
+    axes: list[Axis]
+    stages: tuple[int, ...] = ()
     gate: MapTensor | None = None
     gates: Region | None = None
     single: bool = False
@@ -67,12 +70,12 @@ class Source:
         """Image groups in the buffer that come at once."""
         return 1 if self.single else self.batch * (4 if self.quarters else 1)
 
-    def channels(self, maps: tuple) -> tuple:
+    def channels(self, maps: Span) -> Span:
         """Stored channels of maps (first, end): what fills up the unit belongs to the last."""
         layout, first, end = self.tensor.layout, maps[0] + self.before, maps[1] + self.before
         return first, end if end < layout.channels or layout.scattered else layout.pitch
 
-    def shares(self, maps: tuple) -> list:
+    def shares(self, maps: Span) -> list[Share]:
         """What a strip takes."""
         first, end = self.channels(maps)
         vectors, config = self._groups * (end - first), self.body.setting.config
@@ -91,13 +94,14 @@ class Source:
             )
         ]
         if self.gate:
+            assert self.gates
             depth = self.gates.end - self.gates.first
             found.append(
                 Share("gate vectors of a strip", depth, vectors, rows, columns, False, self._twice == 2, self.stages)
             )
         return found
 
-    def needs(self, shape: tuple, block: int, maps: tuple) -> list:
+    def needs(self, shape: tuple[int, int], block: int, maps: Span) -> list[Need]:
         """What one block of a map of `shape` pixels needs, of maps (first, end)."""
         pixels = [[(at, min(at + block, size)) for at in range(0, size, block)] for size in shape]
         found = []
@@ -109,7 +113,7 @@ class Source:
             )
         return found
 
-    def fitting(self, plan):
+    def fitting(self, plan: Callable[[], Strips]) -> Strips:
         """What plan() finds, with a single image group at a time where all do not fit. Raises CompileError."""
         try:
             return plan()
@@ -121,7 +125,7 @@ class Source:
                 self.single = False
                 raise
 
-    def widen(self, plan, maps: tuple, images: int):
+    def widen(self, plan: Callable[[], Strips], maps: Span, images: int) -> None:
         """Lets one LOAD bring up to `images` images, as long as the strips plan() stay as they are and two fit."""
         strips, layout, (first, end) = plan(), self.tensor.layout, self.channels(maps)
         spans = {self.shares(maps)[0].spans(strips.pixels(area))[1] for area in strips.areas()}
@@ -137,10 +141,10 @@ class Source:
             self.batch //= 2
             break
 
-    def place(self, area: tuple, image: int, maps: tuple) -> Place:
+    def place(self, area: Area, image: int, maps: Span) -> Place:
         """Place of the image group with `image` for an area in pixels; loads what is missing."""
         setting, layout = self.body.setting, self.tensor.layout
-        share = Share("", 0, 0, *self.axes, False, self._twice == 2)
+        share = Share("", 0, 0, self.axes[0], self.axes[1], pairs=self._twice == 2)
         (first, end), columns = share.spans(area)
         channels = self.channels(maps)
         tile = Tile(self.fold, channels[1] - channels[0], 1, columns[1] - columns[0], self._groups, True)
@@ -150,7 +154,7 @@ class Source:
         key, spare = (self.tensor.name, group, quarter, columns, channels, tile.size), SPARE * self.single
         missing = self.ring.need(key, tile.size, first, end, spare)
         if missing:
-            rows, wide = (tuple(n // self._twice for n in axis) for axis in (missing, columns))
+            rows, wide = ([n // self._twice for n in axis] for axis in (missing, columns))
             # Up-sampling can reach beyond the map.
             piece = Piece(
                 group,
@@ -171,12 +175,13 @@ class Source:
         base = self.ring.origin + inside * (not self.single) * tile.stride_b - columns[0] * tile.stride_x
         return Place(self.ring.buffer, base % self.ring.depth, tile, self.ring.ranges(tile.size, first, end))
 
-    def _load_gates(self, name: str, piece: Piece, rows: tuple, tile: Tile, quarter: int | None) -> Place:
+    def _load_gates(self, name: str, piece: Piece, rows: Span, tile: Tile, quarter: int | None) -> Place:
         """Gates of rows (first, end) as they lie in the buffer, of all groups that are kept of the piece."""
+        assert self.gate and self.gates
         layout, size = self.gate.layout, (rows[1] - rows[0]) * tile.size
         start = self.gates.take(size)
         touched = (("gate", start, start + size),)
-        columns = tuple(n * self._twice for n in piece.columns)
+        columns = [n * self._twice for n in piece.columns]
         first = piece.group * (4 if self.quarters else 1) + (quarter or 0)
         joint = columns[1] - columns[0] >= layout.columns or piece.channels == (0, layout.pitch)
         each = self._groups if joint and not layout.scattered else 1
@@ -203,31 +208,32 @@ class Result:
     tensor: MapTensor
     buffer: int
     region: Region
-    axes: list
-    stages: tuple = ()
+    axes: list[Axis]
+    stages: tuple[int, ...] = ()
     load: bool = False
-    open: dict = field(default_factory=dict)
+    open: dict[Piece, Place] = field(default_factory=dict)
 
     @property
     def images(self) -> int:
         """Images that go at once."""
         return self.tensor.layout.group_images
 
-    def channels(self, maps: tuple) -> tuple:
+    def channels(self, maps: Span) -> Span:
         layout = self.tensor.layout
         return maps[0], maps[1] if maps[1] < layout.channels or layout.scattered else layout.pitch
 
-    def shares(self, maps: tuple) -> list:
+    def shares(self, maps: Span) -> list[Share]:
         first, end = self.channels(maps)
         depth = self.region.end - self.region.first
         name = "gate vectors of a strip" if self.buffer == GATE_BUFFER else "vectors of what a strip gives"
-        return [Share(name, depth, end - first, *self.axes, stages=self.stages)]
+        rows, columns = self.axes
+        return [Share(name, depth, end - first, rows, columns, stages=self.stages)]
 
-    def _piece(self, area: tuple, image: int, maps: tuple) -> Piece:
+    def _piece(self, area: Area, image: int, maps: Span) -> Piece:
         rows, columns = (axis.span(*ends) for axis, ends in zip(self.axes, area))
         return Piece(self.tensor.group(image), rows, columns, self.channels(maps))
 
-    def place(self, area: tuple, image: int, maps: tuple) -> Place:
+    def place(self, area: Area, image: int, maps: Span) -> Place:
         """Place of the image group with `image` for an area in pixels."""
         piece = self._piece(area, image, maps)
         rows, columns, channels = piece.counts
@@ -249,7 +255,7 @@ class Result:
             found.ranges,
         )
 
-    def finish(self, area: tuple, image: int, maps: tuple, after: int):
+    def finish(self, area: Area, image: int, maps: Span, after: int) -> None:
         """STORE, unless images from `after` on belong to the same group."""
         setting = self.body.setting
         if after < setting.images and self.tensor.group(after) == self.tensor.group(image):
@@ -260,7 +266,9 @@ class Result:
             self.body.ops += store_piece(setting, setting.layers[self.index].name, self.tensor, piece, place)
 
 
-def local_gradient(body: Body, p, tensor: MapTensor, low=(0, 0), high=(0, 0)) -> Source:
+def local_gradient(
+    body: Body, p: LayerParameters, tensor: MapTensor, low: Sequence[int] = (0, 0), high: Sequence[int] = (0, 0)
+) -> Source:
     """The local gradient `tensor` of a layer; a computed pixel needs pixels `low`..`high` from its own."""
     setting, index = body.setting, p.index
     axes = [Axis(size, 1 << tensor.tile.fold, *ends) for size, *ends in zip(delta_shape(p)[1:], low, high)]

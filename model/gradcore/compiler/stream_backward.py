@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The backward pass of a layer in strips: BP, then WU and UPDATE tile by tile."""
 
+from collections.abc import Callable
 from functools import partial
 
 from gradcore.compiler.body import Body
@@ -9,20 +10,22 @@ from gradcore.compiler.map_groups import MapGroup, map_groups
 from gradcore.compiler.products import backward
 from gradcore.compiler.reduction import backward_parts
 from gradcore.compiler.rings import Region
-from gradcore.compiler.stream import Result, gate_region, local_gradient, plain_axes
+from gradcore.compiler.stream import Result, Source, gate_region, local_gradient, plain_axes
 from gradcore.compiler.stream_gradients import gradient_strips
 from gradcore.compiler.strided import spread_delta
-from gradcore.compiler.strips import Axis, choose_strips
+from gradcore.compiler.strips import Axis, Strips, choose_strips
+from gradcore.compiler.tuples import Span
 from gradcore.compiler.vectors import backward_stages
 from gradcore.compiler.weights import BackwardWeights, other_banks
 from gradcore.isa.fold import ceil_div
 from gradcore.isa.instruction import GATE_BUFFER
 
 
-def backward_strips(body: Body, index: int):
+def backward_strips(body: Body, index: int) -> None:
     """Emits the stages behind layer `index`, then its BP, WU and UPDATE. BP comes first, or between the tiles of WU:
     with all weights on chip, because UPDATE changes them in DRAM."""
-    setting, errors = body.setting, []
+    setting = body.setting
+    errors: list[Callable[[bool], None]] = []
     backward_stages(body, index)
     if setting.memory.delta[index] is None:
         return
@@ -46,12 +49,14 @@ def backward_strips(body: Body, index: int):
         done = until
 
 
-def _operands(body: Body, index: int, group: MapGroup, halves: bool) -> tuple:
+def _operands(body: Body, index: int, group: MapGroup, halves: bool) -> tuple[Source, dict[str, Result]]:
     """What BP of a group of a layer reads and gives. `halves`: gates of both are in the gate buffer at once."""
     setting, memory = body.setting, body.setting.memory
-    p, error, gate = setting.errors[index], memory.error[index], memory.spilled[index - 1]
+    p, error, gate = setting.errors[index], setting.error(index), memory.spilled[index - 1]
     low = [pad - k + 1 for pad, k in zip(p.pad, p.weight_shape[2:])]
-    delta = local_gradient(body, p, memory.spread[index], low, p.pad)
+    spread = memory.spread[index]
+    assert spread
+    delta = local_gradient(body, p, spread, low, p.pad)
     delta.before = group.outputs[0]
     sized = [Axis(size, 1 << error.layout.fold) for size in p.in_shape[1:]]
     stages, region = (2 * index - 1,), Region(0, setting.config.act_depth)
@@ -65,7 +70,7 @@ def _operands(body: Body, index: int, group: MapGroup, halves: bool) -> tuple:
     return delta, results
 
 
-def _errors(body: Body, index: int, group: MapGroup) -> list:
+def _errors(body: Body, index: int, group: MapGroup) -> list[Callable[[bool], None]]:
     """BP of a group from the layer's local gradient to that of the layer before: functions that emit it step by step,
     step(fresh); `fresh`: others have used the operand buffers."""
     setting = body.setting
@@ -73,7 +78,7 @@ def _errors(body: Body, index: int, group: MapGroup) -> list:
     delta, results = _operands(body, index, group, True)
     weights = BackwardWeights(body, index, group)
 
-    def strips(maps: tuple):
+    def strips(maps: Span) -> Strips:
         given = (share for one in results.values() for share in one.shares(group.taken(maps)))
         shares = [*delta.shares((0, outputs)), *given]
         return choose_strips(setting, index, p.in_shape[1:], 1 << fold, 1, shares)
@@ -89,9 +94,9 @@ def _errors(body: Body, index: int, group: MapGroup) -> list:
         return []
     body.note(index, "BP", f"{plan}, {len(tiles)} tiles of input maps", group)
     images = setting.fold_images(fold)
-    largest = max(images, *(one.images for one in (delta, *results.values())))
+    largest = max(images, delta.images, *(one.images for one in results.values()))
 
-    def step(maps: tuple, start: int, fresh: bool):
+    def step(maps: Span, start: int, fresh: bool) -> None:
         if fresh:
             delta.ring.forget()
         for area in plan.areas():
@@ -100,8 +105,8 @@ def _errors(body: Body, index: int, group: MapGroup) -> list:
                 read = delta.place(pixels, image, (0, outputs))
                 rows, own = weights.need(maps), group.taken(maps)
                 places = {name: one.place(pixels, image, own) for name, one in results.items()}
-                dest = places.pop("dest")
-                body.ops += backward(setting, index, image, read, dest, rows, area=area, maps=own, **places)
+                dest, gate = places["dest"], places.get("gate")
+                body.ops += backward(setting, index, image, read, dest, rows, area=area, maps=own, gate=gate)
                 for one in results.values():
                     one.finish(pixels, image, own, image + images)
 

@@ -4,19 +4,21 @@
 from gradcore.compiler.body import Body
 from gradcore.compiler.limits import CompileError, blaming
 from gradcore.compiler.map_groups import MapGroup, map_groups
+from gradcore.compiler.operands import ProductOptions
 from gradcore.compiler.products import forward
 from gradcore.compiler.reduction import forward_parts
 from gradcore.compiler.rings import Region, Ring
 from gradcore.compiler.softmax import softmax_strips
 from gradcore.compiler.stream import Result, Source, gate_region, plain_axes
 from gradcore.compiler.strided import unfold_input
-from gradcore.compiler.strips import Axis, choose_strips
+from gradcore.compiler.strips import Axis, Strips, choose_strips
+from gradcore.compiler.tuples import Span
 from gradcore.compiler.vectors import forward_stages, late_indices
 from gradcore.compiler.weights import ForwardWeights
 from gradcore.isa.instruction import GATE_BUFFER
 
 
-def forward_strips(body: Body, index: int):
+def forward_strips(body: Body, index: int) -> None:
     """Emits the forward pass of layer `index` and of the stages behind it: from its input to its output, in DRAM."""
     unfold_input(body, index)
     for group in map_groups(body.setting.forward[index]):
@@ -26,7 +28,7 @@ def forward_strips(body: Body, index: int):
         softmax_strips(body)
 
 
-def _forward_group(body: Body, index: int, group: MapGroup):
+def _forward_group(body: Body, index: int, group: MapGroup) -> None:
     setting, memory, config = body.setting, body.setting.memory, body.setting.config
     p, fold = setting.forward[index], setting.folds(index).fp
     softmax = body.train and index == setting.last and setting.softmax
@@ -46,13 +48,12 @@ def _forward_group(body: Body, index: int, group: MapGroup):
         results["targets"] = Result(
             body, index, memory.target, GATE_BUFFER, gate_region(setting), axes, (2 * index,), True
         )
-    elif body.train and memory.spilled[index]:
-        gate = memory.spilled[index]
+    elif body.train and (spilled := memory.spilled[index]):
         results["gate"] = Result(
-            body, index, gate, GATE_BUFFER, gate_region(setting), plain_axes(gate), (2 * index + bool(p.pool),)
+            body, index, spilled, GATE_BUFFER, gate_region(setting), plain_axes(spilled), (2 * index + bool(p.pool),)
         )
 
-    def strips(maps: tuple):
+    def strips(maps: Span) -> Strips:
         shares = [
             *source.shares(every),
             *(share for one in results.values() for share in one.shares(group.given(maps))),
@@ -70,7 +71,7 @@ def _forward_group(body: Body, index: int, group: MapGroup):
     order = "each through all images" if by_weights else "all for each strip"
     body.note(index, "FP", f"{plan}, {len(tiles)} tiles of output maps, {order}", group)
     images = setting.group_images(index)
-    largest = max(images, *(one.images for one in (source, *results.values())))
+    largest = max(images, source.images, *(one.images for one in results.values()))
     for outer in [[tile] for tile in tiles] if by_weights else [tiles]:
         for start in range(0, setting.images, largest):
             for area in plan.areas():
@@ -80,9 +81,9 @@ def _forward_group(body: Body, index: int, group: MapGroup):
                     for maps in outer:
                         rows, own = weights.need(maps), group.given(maps)
                         places = {name: one.place(pixels, image, own) for name, one in results.items()}
-                        dest = places.pop("dest")
-                        more = dict(area=area, maps=own, train=body.train, **places)
-                        body.ops += forward(setting, index, image, read, dest, rows, **more)
+                        gate, targets = places.get("gate"), places.get("targets")
+                        more = ProductOptions(area=area, maps=own, train=body.train, gate=gate, targets=targets)
+                        body.ops += forward(setting, index, image, read, places["dest"], rows, **more)
                         for one in results.values():
                             one.finish(pixels, image, own, image + images)
                     late_indices(body, since)

@@ -2,6 +2,7 @@
 """WU and UPDATE of a layer in strips, tile by tile: a tile has the gradients that are on chip together. Where its
 operands do not fit, they are taken in parts."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -16,15 +17,16 @@ from gradcore.compiler.stream import Source, local_gradient
 from gradcore.compiler.strips import Axis, Strips, choose_strips
 from gradcore.compiler.tiles import output_tiles, row_fits
 from gradcore.compiler.transfers import update_bias, update_part
+from gradcore.compiler.tuples import Span
 from gradcore.isa.fold import ceil_div
 
 
-def gradient_strips(body: Body, index: int, alone: bool) -> list:
+def gradient_strips(body: Body, index: int, alone: bool) -> list[Callable[[bool], None]]:
     """WU and UPDATE of layer `index`: functions that emit one tile each, step(fresh); `fresh`: others have used the
     operand buffers. `alone`: there need not be room for the gradients of two tiles."""
     run = _Gradients(body, index)
     tiles, parts = run.tiles(alone)
-    steps = [partial(run.step, maps, held) for held in parts for maps in tiles]
+    steps: list[Callable[[bool], None]] = [partial(run.step, maps, held) for held in parts for maps in tiles]
     rows = "all weights" if len(parts) == 1 else f"{len(parts)} parts of the weights"
     body.note(index, "WU", f"{len(tiles)} tiles of output maps, {rows}")
     return steps
@@ -34,18 +36,18 @@ class _Gradients:
     """WU of one layer. starts: images with which the strips begin. plans: strips and image groups in one LOAD by what
     they are of."""
 
-    def __init__(self, body: Body, index: int):
+    def __init__(self, body: Body, index: int) -> None:
         setting = body.setting
         self.body, self.index, self.setting, self.p = body, index, setting, setting.layers[index]
-        self.delta, act = local_gradient(body, self.p, setting.memory.delta[index]), setting.memory.act[index]
+        self.delta, act = local_gradient(body, self.p, setting.delta(index)), setting.memory.act[index]
         self.act = Source(body, index, act, Ring(0, setting.config.act_depth), [], (2 * index,))
         self.shape, self.block = delta_shape(self.p)[1:], 1 << setting.folds(index).fp
         self.images = setting.group_images(index)
         self.largest = max(self.images, self.delta.images, self.act.images)
         self.starts = [*range(0, setting.images, self.largest)]
-        self.plans: dict = {}
+        self.plans: dict[tuple[int, int, Part], tuple[Strips, int]] = {}
 
-    def tiles(self, alone: bool) -> tuple:
+    def tiles(self, alone: bool) -> tuple[list[Span], list[Part]]:
         """(tiles of output maps, parts of their weights) whose gradients fit twice, or once; of all weights if
         possible, and such that the operands of a block fit. `alone`: once is enough."""
         layout, config = self.setting.memory.weight[self.index].layout, self.setting.config
@@ -63,7 +65,7 @@ class _Gradients:
             tiles = next(fitting, found[0])
             return [group.given(maps) for group in every for maps in tiles], [whole]
 
-        def rows(part: Part) -> list:
+        def rows(part: Part) -> list[Need]:
             name = "gradient rows of a tap of one column group"
             return [Need(name, part.count + self.p.bias, config.grad_depth, True)]
 
@@ -71,7 +73,7 @@ class _Gradients:
         parts = cut(self.setting, self.index, whole, rows, only_rows)
         return self._groups((0, self.p.weight_shape[0])), parts
 
-    def step(self, maps: tuple, held: Part, fresh: bool):
+    def step(self, maps: Span, held: Part, fresh: bool) -> None:
         """WU and UPDATE of one tile of output maps for the part `held` of the weights."""
         body, setting, index = self.body, self.setting, self.index
         if fresh:
@@ -86,7 +88,7 @@ class _Gradients:
         if bias:
             body.ops += update_bias(setting, index, groups, grads.bias_base)
 
-    def _tile(self, maps: tuple, held: Part, grads: Rows):
+    def _tile(self, maps: Span, held: Part, grads: Rows) -> None:
         """COMPUTE of one tile of output maps for the part `held` of the weights, whose gradients are at `grads`."""
         cols, per_group = self.setting.config.cols, self.p.weight_shape[0] // self.p.groups
         self.act.before = maps[0] // per_group * self.p.weight_shape[1]
@@ -99,7 +101,7 @@ class _Gradients:
             for part in parts:
                 self._walk(own, part, held, rows)
 
-    def _walk(self, maps: tuple, part: Part, held: Part, grads: Rows):
+    def _walk(self, maps: Span, part: Part, held: Part, grads: Rows) -> None:
         """All strips of all images for a part of the weights of some output maps."""
         setting, index, first = self.setting, self.index, True
         plan = self._plan(maps, part)
@@ -114,7 +116,7 @@ class _Gradients:
                     first = False
         self.starts.reverse()  # the next walk begins with the images that are there
 
-    def _plan(self, maps: tuple, part: Part) -> Strips:
+    def _plan(self, maps: Span, part: Part) -> Strips:
         """The strips of a walk; the activations are set up for them."""
         self.act.axes = self._reach(part)
         key = self.delta.channels(maps)[1] - maps[0], self.act.before, part
@@ -130,20 +132,20 @@ class _Gradients:
         plan, self.act.batch = self.plans[key]
         return plan
 
-    def _groups(self, maps: tuple) -> list:
+    def _groups(self, maps: Span) -> list[Span]:
         cols = self.setting.config.cols
         return [(at, min(at + cols, maps[1])) for at in range(maps[0], maps[1], cols)]
 
-    def _reach(self, part: Part) -> list:
+    def _reach(self, part: Part) -> list[Axis]:
         """What the taps of a part need of the input."""
         taps = zip(self.p.in_shape[1:], self.p.pad, (part.rows, part.columns))
         return [Axis(size, 1 << self.act.fold, k - pad, k + n - 1 - pad) for size, pad, (k, n) in taps]
 
-    def _act(self, part: Part) -> list:
+    def _act(self, part: Part) -> list[Need]:
         self.act.axes, self.act.batch = self._reach(part), 1
         return self.act.needs(self.shape, self.block, part.channels)
 
-    def _fits(self, part: Part | None, maps: tuple) -> bool:
+    def _fits(self, part: Part | None, maps: Span) -> bool:
         """Is there room for one block's operands: of a part of the weights, if given, and of some output maps?"""
         needs = self.delta.needs(self.shape, self.block, maps) + (self._act(part) if part else [])
         return all(need.excess(False) <= 1 for need in needs)

@@ -9,8 +9,10 @@ from gradcore.compiler.vectors import insert
 from gradcore.isa.instruction import MAXIMUM, SUM
 from gradcore.ops.windows import Windows
 
+_Axis = tuple[int, int, int, int, int]  # pixels, first one, from one to the next, size of the map, bytes
 
-def unfold_input(body: Body, index: int):
+
+def unfold_input(body: Body, index: int) -> None:
     """Emits what gathers the pixels of the taps of layer `index` side by side; nothing without a stride."""
     setting = body.setting
     if not setting.strided(index):
@@ -19,12 +21,13 @@ def unfold_input(body: Body, index: int):
         insert(body, _unfolded(Move(setting, setting.layers[index].name, group), index))
 
 
-def spread_delta(body: Body, index: int):
+def spread_delta(body: Body, index: int) -> None:
     """Emits what puts zeros between the pixels of the local gradient of layer `index`; nothing without a stride."""
     setting = body.setting
     if not setting.strided(index):
         return
-    delta, spread = setting.memory.delta[index], setting.memory.spread[index]
+    delta, spread = setting.delta(index), setting.memory.spread[index]
+    assert spread
     windows = Windows((1, 1), setting.network.parameters[index].stride)
     for group in range(delta.layout.groups):
         move = Move(setting, setting.layers[index].name, group)
@@ -41,7 +44,7 @@ def _unfolded(move: Move, index: int) -> list[Op]:
     pixel = source.layout.pitch * source.layout.vector_bytes
     tap, line = result.layout.pitch * result.layout.vector_bytes // (rows * columns), width * pixel
 
-    def op(axes: tuple, taps: int, first: int) -> Op:
+    def op(axes: tuple[_Axis, _Axis], taps: int, first: int) -> Op:
         """`taps` at once, from the tap `first` of all on. axes: (pixels, first row or column of the map, from one to
         the next, its size, bytes)."""
         place, found = dict(n_ky=1, n_kx=1, n_beats=taps * tap // move.setting.config.mem_bytes), 1

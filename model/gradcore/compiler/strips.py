@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gradcore.compiler.limits import CompileError
 from gradcore.compiler.setting import Setting
+from gradcore.compiler.tuples import Area, Span
 from gradcore.isa.fold import ceil_div
 
 
@@ -24,7 +25,7 @@ class Axis:
         """Do pixels from `first` on belong to none?"""
         return (first + self.low) >> self.half >= self.size
 
-    def span(self, first: int, end: int) -> tuple:
+    def span(self, first: int, end: int) -> Span:
         """(first, end) of the blocks; at least one."""
         low = min(max((first + self.low) >> self.half, 0), self.size - 1)
         high = min(max(-(-(end + self.high) >> self.half), low + 1), self.size)
@@ -43,20 +44,22 @@ class Share:
     columns: Axis
     ring: bool = False
     pairs: bool = False  # rows and columns come in twos: what LOAD up-samples
-    stages: tuple = ()  # whose coarser folds make it smaller
+    stages: tuple[int, ...] = ()  # whose coarser folds make it smaller
     spare: int = 0  # vectors that must be free besides
 
-    def spans(self, area: tuple) -> tuple:
+    def spans(self, area: Area) -> Area:
         """(rows, columns) of blocks for an area in pixels."""
-        found = self.rows.span(*area[0]), self.columns.span(*area[1])
-        return tuple((a // 2 * 2, ceil_div(b, 2) * 2) for a, b in found) if self.pairs else found
+        rows, columns = self.rows.span(*area[0]), self.columns.span(*area[1])
+        if self.pairs:
+            rows, columns = ((a // 2 * 2, ceil_div(b, 2) * 2) for a, b in (rows, columns))
+        return rows, columns
 
 
 @dataclass(frozen=True)
 class Strips:
     """A computed map of `shape` pixels in strips of `rows` x `columns` blocks of `block` pixels."""
 
-    shape: tuple
+    shape: tuple[int, int]
     block: int
     rows: int
     columns: int
@@ -64,7 +67,7 @@ class Strips:
     def __str__(self) -> str:
         return f"strips of {self.rows} x {self.columns} blocks of {self.block} x {self.block} pixels"
 
-    def areas(self) -> list:
+    def areas(self) -> list[Area]:
         """((first, end) of rows, (first, end) of columns) in blocks, from left to right, each downwards."""
         high, wide = (ceil_div(size, self.block) for size in self.shape)
         return [
@@ -73,11 +76,14 @@ class Strips:
             for y in range(0, high, self.rows)
         ]
 
-    def pixels(self, area: tuple) -> tuple:
-        return tuple((a * self.block, min(b * self.block, n)) for (a, b), n in zip(area, self.shape))
+    def pixels(self, area: Area) -> Area:
+        rows, columns = ((a * self.block, min(b * self.block, n)) for (a, b), n in zip(area, self.shape))
+        return rows, columns
 
 
-def choose_strips(setting: Setting, index: int, shape: tuple, block: int, step: int, shares: list) -> Strips:
+def choose_strips(
+    setting: Setting, index: int, shape: tuple[int, int], block: int, step: int, shares: list[Share]
+) -> Strips:
     """The highest strips with which all shares fit with room for the next strip, else without; of all columns if
     possible. Strips have a multiple of `step` blocks. Raises CompileError."""
     high, wide = (ceil_div(size, block) for size in shape)
@@ -91,17 +97,18 @@ def choose_strips(setting: Setting, index: int, shape: tuple, block: int, step: 
                 if worst is None:
                     return strips
         if columns <= step:
+            assert worst
             share, need = worst
             raise CompileError(setting.layers[index].name, f"{share.name} of a block", need, share.depth, share.stages)
         columns = -(-columns // 2 // step) * step
 
 
-def fits_twice(strips: Strips, shares: list) -> bool:
+def fits_twice(strips: Strips, shares: list[Share]) -> bool:
     """Do all shares fit with room for the next strip?"""
     return _worst(strips, shares, True) is None
 
 
-def _worst(strips: Strips, shares: list, ahead: bool) -> tuple | None:
+def _worst(strips: Strips, shares: list[Share], ahead: bool) -> tuple[Share, int] | None:
     """A share that does not fit and its need, or None. `ahead`: with room for the next strip."""
     for share in shares:
         need = largest_need(strips, share, ahead)

@@ -4,11 +4,13 @@
 from dataclasses import replace
 from math import gcd, lcm
 
+from gradcore.compiler.tuples import Span
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.fold import RowLayout, ceil_div
+from gradcore.network.weighted_layer import LayerParameters
 
 
-def output_tiles(config: EngineConfig, layout: RowLayout, depth: int, share: int = 1) -> list:
+def output_tiles(config: EngineConfig, layout: RowLayout, depth: int, share: int = 1) -> list[Span]:
     """Output maps (first, end) in tiles whose rows, with a row of bias for each group, take at most 1/share of
     `depth`; empty where not even the smallest fits."""
     # The rows of weights of a tile, and those of its bias, begin at a beat.
@@ -17,7 +19,7 @@ def output_tiles(config: EngineConfig, layout: RowLayout, depth: int, share: int
     return _cut(layout.outputs, layout.groups, most, step, config.cols)
 
 
-def input_tiles(config: EngineConfig, layout: RowLayout, depth: int, share: int = 1) -> list:
+def input_tiles(config: EngineConfig, layout: RowLayout, depth: int, share: int = 1) -> list[Span]:
     """Input maps (first, end) in tiles whose rows, of all output groups and taps, take at most 1/share of `depth`;
     empty where not even the smallest fits."""
     cols = config.cols
@@ -30,13 +32,13 @@ def input_tiles(config: EngineConfig, layout: RowLayout, depth: int, share: int 
     return _cut(layout.inputs, ceil_div(layout.inputs, cols), depth // share // (each * cols), step, cols)
 
 
-def row_layout(p, described, config: EngineConfig) -> RowLayout:
+def row_layout(p: LayerParameters, described: LayerParameters, config: EngineConfig) -> RowLayout:
     """How weights and momentum of a layer lie in DRAM: the same for every minibatch. `p`: the layer as FP computes it,
     `described`: as the network has it."""
-    outputs, inputs, *kernel = p.weight_shape
-    taps, errors = tuple(described.weight_shape[2:]) if p is not described else (1, 1), p.shift_bp is not None
+    outputs, inputs, rows, columns = p.weight_shape
+    taps, errors = described.weight_shape[2:] if p is not described else (1, 1), p.shift_bp is not None
     words = config.word_bytes, config.mem_bytes
-    layout = RowLayout(config.cols, outputs, inputs, tuple(kernel), p.bias, *words, taps=taps)
+    layout = RowLayout(config.cols, outputs, inputs, (rows, columns), p.bias, *words, taps=taps)
     can = layout.taps_in_pieces or not errors
     return replace(layout, pieces=can and in_pieces(config, layout, errors, p.groups))
 
@@ -82,7 +84,7 @@ def _beats(layout: RowLayout, rows: int) -> int:
     return layout.beat // gcd(layout.beat, rows * layout.row_bytes)
 
 
-def _cut(maps: int, groups: int, most: int, step: int, cols: int) -> list:
+def _cut(maps: int, groups: int, most: int, step: int, cols: int) -> list[Span]:
     """`groups` groups of `cols` maps in tiles of equal size, at most `most` groups and a multiple of `step`."""
     if most >= groups:
         return [(0, maps)]

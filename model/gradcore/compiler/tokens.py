@@ -3,8 +3,10 @@
 program."""
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from math import inf
 
+from gradcore.compiler.operation import Op
 from gradcore.isa.instruction import PRODUCERS
 
 READ, WRITTEN = PRODUCERS.index("compute_read"), PRODUCERS.index("compute_written")
@@ -12,14 +14,16 @@ PRODUCER = {0: 0, 1: 1, 3: 4, 4: 5}  # of an engine other than compute
 COMPUTE = 2
 ENGINE_OF = (0, 1, COMPUTE, COMPUTE, 3, 4)  # of a producer
 _NOBODY = (-1,) * len(PRODUCERS)
+_Past = tuple[int, int, tuple[int, ...]]
 
 
 class _Space:
     """The accesses to one space so far, in segments of addresses that have the same past: (operation that wrote last,
     its producer, operations that read since by producer). What comes before is over when those are."""
 
-    def __init__(self):
-        self._starts, self._pasts = [-inf], [(-1, 0, _NOBODY)]
+    def __init__(self) -> None:
+        self._starts: list[float] = [-inf]
+        self._pasts: list[_Past] = [(-1, 0, _NOBODY)]
 
     def _cut(self, at: int) -> int:
         """Number of the segment that begins with address `at`."""
@@ -29,20 +33,21 @@ class _Space:
             self._pasts.insert(k, self._pasts[k - 1])
         return k
 
-    def past(self, start: int, end: int) -> list:
+    def past(self, start: int, end: int) -> list[_Past]:
         """What addresses start..end-1 have seen."""
         first = self._cut(start)
         return self._pasts[first : self._cut(end)]
 
-    def write(self, start: int, end: int, op: int, producer: int):
+    def write(self, start: int, end: int, op: int, producer: int) -> None:
         """Operation `op` writes them."""
         first, behind = self._cut(start), self._cut(end)
         self._starts[first:behind], self._pasts[first:behind] = [start], [(op, producer, _NOBODY)]
 
-    def read(self, start: int, end: int, op: int, producer: int):
+    def read(self, start: int, end: int, op: int, producer: int) -> None:
         """Operation `op` reads them; neighbours whose pasts are equal then become one segment."""
         first, behind = self._cut(start), self._cut(end)
-        starts, pasts = [], []
+        starts: list[float] = []
+        pasts: list[_Past] = []
         for at, (writer, by, readers) in zip(self._starts[first:behind], self._pasts[first:behind]):
             past = writer, by, (*readers[:producer], op, *readers[producer + 1 :])
             if not pasts or pasts[-1] != past:
@@ -51,7 +56,7 @@ class _Space:
         self._starts[first:behind], self._pasts[first:behind] = starts, pasts
 
 
-def _accesses(op) -> list:
+def _accesses(op: Op) -> list[tuple[str, int, int, int, bool]]:
     """(space, first, end, producer whose signal says that the access is over, whether it writes) of an operation; late
     accesses of COMPUTE happen in the order of its drains."""
     early, late = (READ, WRITTEN) if op.engine == COMPUTE else (PRODUCER[op.engine],) * 2
@@ -59,12 +64,14 @@ def _accesses(op) -> list:
     return [(*access, producer, write) for ranges, producer, write in parts for access in ranges]
 
 
-def dependencies(ops: list) -> list:
+def dependencies(ops: Sequence[Op]) -> list[dict[int, int]]:
     """Per operation the newest earlier operation of each producer that must have signalled, as far as one does not
     follow from another: {producer: index}."""
-    spaces, result = {}, []
+    spaces: dict[str, _Space] = {}
+    result = []
     for index, op in enumerate(ops):
-        need, engine, accesses = {}, op.engine, [access for access in _accesses(op) if access[1] < access[2]]
+        engine, accesses = op.engine, [access for access in _accesses(op) if access[1] < access[2]]
+        need: dict[int, int] = {}
         for name, start, end, _, write in accesses:
             # What an engine does in order needs nothing, except a COMPUTE that reads what one has written.
             ordered = engine if write or name == "grad" else engine if engine != COMPUTE else -1
@@ -83,7 +90,7 @@ def dependencies(ops: list) -> list:
     return result
 
 
-def add_tokens(ops: list, needs: list) -> int:
+def add_tokens(ops: Sequence[Op], needs: Sequence[dict[int, int]]) -> int:
     """Set wait, signal and signal_read of all instructions; returns the number of tokens. `needs`: their
     `dependencies`.
 
@@ -91,7 +98,9 @@ def add_tokens(ops: list, needs: list) -> int:
     knew, and what the givers of its tokens knew. Only needs beyond that become tokens, newest first; so tokens of one
     producer for one consumer are taken in the order in which they are given, and none follows from others.
     """
-    last, known_at, count = {}, [], 0
+    last: dict[int, int] = {}
+    known_at: list[tuple[int, ...]] = []
+    count = 0
     for index, (op, need) in enumerate(zip(ops, needs)):
         known = [-1] * len(PRODUCERS)
         if op.engine in last:

@@ -2,23 +2,25 @@
 """LOAD, LOADW, STORE and UPDATE: one operation at a time."""
 
 from gradcore.compiler.limits import CompileError
-from gradcore.compiler.memory_map import FIXED, MapTensor
+from gradcore.compiler.memory_map import FIXED, Gates, MapTensor
 from gradcore.compiler.operation import Op, Part, Place, Rows, make, part_row, row_part
 from gradcore.compiler.setting import Setting
-from gradcore.isa.fold import ceil_div
+from gradcore.compiler.tuples import Access, Count, Fields
+from gradcore.isa.fold import RowLayout, ceil_div
 from gradcore.isa.instruction import GATE_BUFFER, Opcode
 from gradcore.numerics.fixed_point import COEF_MAX, MODES
 from gradcore.numerics.random_numbers import random_tag
+from gradcore.ops.optimiser import UpdateParameters
 
 
-def contiguous(setting: Setting, base_sel, addr, words, word_bytes) -> tuple:
+def contiguous(setting: Setting, base_sel: int, addr: int, words: int, word_bytes: int) -> tuple[Fields, Access]:
     """DRAM fields of one run of words, and its range."""
     beats = ceil_div(words * word_bytes, setting.config.mem_bytes)
     fields = dict(base_sel=base_sel, addr=addr, run_beats=beats, n1=1, n2=1, n_words=words)
     return fields, (f"dram{base_sel}", addr, addr + beats * setting.config.mem_bytes)
 
 
-def group_in_dram(setting: Setting, tensor: MapTensor, group: int) -> tuple:
+def group_in_dram(setting: Setting, tensor: MapTensor, group: int) -> tuple[Fields, Access]:
     """DRAM fields of an image group, and its range."""
     layout = tensor.layout
     return contiguous(
@@ -30,7 +32,7 @@ def group_in_dram(setting: Setting, tensor: MapTensor, group: int) -> tuple:
     )
 
 
-def load(setting: Setting, layer: str, tensor: MapTensor, group: int, place: Place, scale=None) -> Op:
+def load(setting: Setting, layer: str, tensor: MapTensor, group: int, place: Place, scale: Gates | None = None) -> Op:
     """LOAD of one image group; up-sampled if the tensor says so, scaled by the `Gates` `scale`."""
     layout, tile = tensor.layout, place.tile
     fields, dram = group_in_dram(setting, tensor, group)
@@ -144,7 +146,16 @@ def store(setting: Setting, layer: str, tensor: MapTensor, group: int, place: Pl
     )
 
 
-def load_rows(setting: Setting, index: int, what: str, offset: int, outer: int, inner: int, base: int, runs=None) -> Op:
+def load_rows(
+    setting: Setting,
+    index: int,
+    what: str,
+    offset: int,
+    outer: int,
+    inner: int,
+    base: int,
+    runs: tuple[int, int] | None = None,
+) -> Op:
     """LOADW of outer x inner rows, from `offset` bytes behind a layer's first weight: contiguous, or in `runs` =
     (number, bytes from one to the next)."""
     p, tensor = setting.forward[index], setting.memory.weight[index]
@@ -157,7 +168,7 @@ def load_rows(setting: Setting, index: int, what: str, offset: int, outer: int, 
     return Op(instr, p.name, what, max(beats, outer * inner), beats, [dram], [("wgt", base, base + outer * inner)])
 
 
-def load_weights(setting: Setting, index: int, rows: Rows) -> list:
+def load_weights(setting: Setting, index: int, rows: Rows) -> list[Op]:
     """LOADW of weights and of the bias."""
     p, layout = setting.forward[index], setting.memory.weight[index].layout
     inputs = p.weight_shape[1]
@@ -165,7 +176,7 @@ def load_weights(setting: Setting, index: int, rows: Rows) -> list:
     return ops + load_bias(setting, index, (0, layout.groups), rows.bias_base) * p.bias
 
 
-def load_bias(setting: Setting, index: int, groups: tuple, base: int) -> list:
+def load_bias(setting: Setting, index: int, groups: Count, base: int) -> list[Op]:
     """LOADW of the bias of output groups (first, number)."""
     layout = setting.memory.weight[index].layout
     return [
@@ -174,13 +185,13 @@ def load_bias(setting: Setting, index: int, groups: tuple, base: int) -> list:
     ]
 
 
-def _bias_runs(layout, groups: tuple) -> list:
+def _bias_runs(layout: RowLayout, groups: Count) -> list[Count]:
     """Output groups (first, number) whose rows of bias follow each other."""
     first, number = groups
     return [groups] if layout.unit == 1 else [(at, 1) for at in range(first, first + number)]
 
 
-def kernel_rows(setting: Setting, index: int, last_apart: bool) -> list:
+def kernel_rows(setting: Setting, index: int, last_apart: bool) -> list[Part]:
     """The weights that WU and UPDATE take at once: all, or the last row of the kernel by itself where that can be
     done."""
     config, layout, p = setting.config, setting.memory.weight[index].layout, setting.layers[index]
@@ -190,25 +201,28 @@ def kernel_rows(setting: Setting, index: int, last_apart: bool) -> list:
     return [row_part(p, taps) for taps in ([(0, rows - 1), (rows - 1, 1)] if apart else [(0, rows)])]
 
 
-def update(setting: Setting, index: int, grads: Rows, held: Rows | None, part: Part) -> list:
+def update(setting: Setting, index: int, grads: Rows, held: Rows | None, part: Part) -> list[Op]:
     """UPDATE of the weights of some rows of the kernel, with the first one of the bias; `held`: their rows in the
     weight buffer, from where they are read."""
     p, layout = setting.layers[index], setting.memory.weight[index].layout
     inputs = setting.forward[index].weight_shape[1]
     first = part_row(p, part)
-    source = held and dict(wgt_base=held.base + first, wgt_inner=inputs)
+    source = dict(wgt_base=held.base + first, wgt_inner=inputs) if held else None
     ops = update_part(setting, index, (0, layout.groups), part, grads.base + first, source)
     if p.bias and not first:
-        source = held and dict(wgt_base=held.bias_base, wgt_inner=1)
+        source = dict(wgt_base=held.bias_base, wgt_inner=1) if held else None
         ops += update_bias(setting, index, (0, layout.groups), grads.bias_base, source)
     return ops
 
 
-def update_part(setting: Setting, index: int, groups: tuple, part: Part, base: int, source=None) -> list:
+def update_part(
+    setting: Setting, index: int, groups: Count, part: Part, base: int, source: Fields | None = None
+) -> list[Op]:
     """UPDATE of a part of the weights of output groups (first, number), one for each run of rows that follow each
     other. Their gradients begin at row `base`. Raises CompileError where one does not begin at a beat."""
     p, layout, config = setting.layers[index], setting.memory.weight[index].layout, setting.config
-    inputs, runs = p.weight_shape[1], []
+    inputs = p.weight_shape[1]
+    runs: list[tuple[int, int, int]] = []
     for ky, kx in part.places():
         tap = ky * p.weight_shape[3] + kx
         for row, channel, number in layout.runs(tap, part.channels):
@@ -229,7 +243,7 @@ def update_part(setting: Setting, index: int, groups: tuple, part: Part, base: i
     return ops
 
 
-def update_bias(setting: Setting, index: int, groups: tuple, base: int, source=None) -> list:
+def update_bias(setting: Setting, index: int, groups: Count, base: int, source: Fields | None = None) -> list[Op]:
     """UPDATE of the bias of output groups (first, number)."""
     p, layout, cols = setting.layers[index], setting.memory.weight[index].layout, setting.config.cols
     ops = []
@@ -239,13 +253,22 @@ def update_bias(setting: Setting, index: int, groups: tuple, base: int, source=N
     return ops
 
 
-def _update(setting: Setting, index: int, what: str, offset: int, numbers, place: dict, source) -> Op:
+def _update(
+    setting: Setting,
+    index: int,
+    what: str,
+    offset: int,
+    numbers: UpdateParameters | None,
+    place: Fields,
+    source: Fields | None,
+) -> Op:
     p, config = setting.layers[index], setting.config
     tensor, previous = setting.memory.weight[index], setting.memory.momentum[index]
     momentum, words = setting.network.has_momentum, place["outer"] * place["inner"]
     fields, dram = contiguous(setting, FIXED, tensor.addr + offset, words, config.row_bytes)
     _, dram_momentum = contiguous(setting, FIXED, previous.addr + offset, words, config.row_bytes)
     drams = [dram, dram_momentum] if momentum else [dram]
+    assert numbers
     if not (0 <= numbers.lr_m <= COEF_MAX and 0 <= numbers.beta_m <= COEF_MAX):
         raise CompileError(p.name, "learning rate or momentum coefficient", max(numbers.lr_m, numbers.beta_m), COEF_MAX)
     instr = make(

@@ -13,27 +13,30 @@ from dataclasses import replace
 
 import numpy as np
 
+from gradcore.compiler.tuples import Layers
 from gradcore.isa.fold import ceil_div
+from gradcore.network.description import Network
+from gradcore.network.weighted_layer import LayerParameters
 
 
-def forward_layers(network) -> tuple:
+def forward_layers(network: Network) -> Layers:
     """`LayerParameters` of a network as FP computes them."""
     return tuple(_unfold(p) if _strided(p) else p for p in network.parameters)
 
 
-def strided_layers(network) -> list:
+def strided_layers(network: Network) -> list[int]:
     """Numbers of the layers behind another one that have a stride."""
     return [p.index for p in network.parameters if p.index and _strided(p)]
 
 
-def backward_layers(network) -> tuple:
+def backward_layers(network: Network) -> Layers:
     """`LayerParameters` of a network as BP computes them: with a stride one without it whose local gradient has zeros
     between its pixels."""
     strided = strided_layers(network)
     return tuple(_spread(p) if p.index in strided else p for p in network.parameters)
 
 
-def unfolded(p, cols: int):
+def unfolded(p: LayerParameters, cols: int) -> LayerParameters:
     """`LayerParameters` of layer 0 with its taps as input maps, where it has WU and that takes fewer column groups;
     else `p` itself."""
     (_, inputs, *kernel) = p.weight_shape
@@ -43,7 +46,7 @@ def unfolded(p, cols: int):
     return _unfold(p)
 
 
-def unfold_images(x, p) -> np.ndarray:
+def unfold_images(x: np.ndarray, p: LayerParameters) -> np.ndarray:
     """Images (N, C, H, W) as the input (N, KY*KX*C, OH, OW) of the unfolded layer; `p` is the layer as the network has
     it."""
     (_, inputs, *kernel), pad, (down, right) = p.weight_shape, p.pad, p.stride
@@ -53,23 +56,23 @@ def unfold_images(x, p) -> np.ndarray:
     return windows.transpose(0, 4, 5, 1, 2, 3).reshape(len(x), kernel[0] * kernel[1] * inputs, *windows.shape[2:4])
 
 
-def forward_images(x, p) -> np.ndarray:
+def forward_images(x: np.ndarray, p: LayerParameters) -> np.ndarray:
     """Images (N, C, H, W) as FP of layer 0 reads them; `p` is the layer as the network has it."""
     return unfold_images(x, p) if _strided(p) else x
 
 
-def _strided(p) -> bool:
+def _strided(p: LayerParameters) -> bool:
     return p.stride != (1, 1)
 
 
-def _unfold(p):
+def _unfold(p: LayerParameters) -> LayerParameters:
     outputs, inputs, *kernel = p.weight_shape
     maps = kernel[0] * kernel[1] * inputs
-    shape = dict(in_shape=(maps, *p.conv_shape[1:]), weight_shape=(outputs, maps, 1, 1))
-    return replace(p, **shape, pad=(0, 0), stride=(1, 1))
+    shape = maps, *p.conv_shape[1:]
+    return replace(p, in_shape=shape, weight_shape=(outputs, maps, 1, 1), pad=(0, 0), stride=(1, 1))
 
 
-def _spread(p):
-    pixels = (n + 2 * pad - k + 1 for n, pad, k in zip(p.in_shape[1:], p.pad, p.weight_shape[2:]))
-    shape = (p.weight_shape[0], *pixels)
+def _spread(p: LayerParameters) -> LayerParameters:
+    rows, columns = (n + 2 * pad - k + 1 for n, pad, k in zip(p.in_shape[1:], p.pad, p.weight_shape[2:]))
+    shape = p.weight_shape[0], rows, columns
     return replace(p, conv_shape=shape, out_shape=shape, stride=(1, 1))

@@ -7,6 +7,7 @@ from gradcore.compiler.moves import ONE, Move, vector_cycles
 from gradcore.compiler.operation import Op, make
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.stages import StepPlace, TableTensor
+from gradcore.compiler.tuples import Access, Fields
 from gradcore.isa.instruction import ADD, CHOOSE, FIELDS, INDEX, LOAD_TABLE, MAXIMUM, SLOPE, SUM, TABLE, Opcode
 from gradcore.numerics.fixed_point import MODES
 from gradcore.numerics.random_numbers import random_tag
@@ -17,7 +18,7 @@ from gradcore.ops.max_pooling import MaxPooling
 from gradcore.ops.windows import Windows
 
 
-def forward_stages(body: Body, index: int):
+def forward_stages(body: Body, index: int) -> None:
     """Emits the stages behind layer `index` in the forward pass; in training the indices that the backward pass chooses
     by are left for later."""
     setting = body.setting
@@ -33,7 +34,7 @@ def forward_stages(body: Body, index: int):
                     body.late += move.windows(INDEX, _windows(place), [*place.sources], place.indices, relu=relu)
 
 
-def late_indices(body: Body, since: int | None = None):
+def late_indices(body: Body, since: int | None = None) -> None:
     """Emits indices that were left for later: as many as DRAM has time for beside what the array does in the operations
     from `since` on; without it all."""
     if since is not None:
@@ -49,7 +50,7 @@ def late_indices(body: Body, since: int | None = None):
         body.spare = 0
 
 
-def backward_stages(body: Body, index: int):
+def backward_stages(body: Body, index: int) -> None:
     """Emits the stages behind layer `index` in the backward pass, from the last to the first."""
     setting = body.setting
     for group in range(_groups(setting, index)):
@@ -116,7 +117,7 @@ def _backward(body: Body, move: "Move", place: StepPlace) -> list[Op]:
     return ops
 
 
-def _clear_zeros(body: Body, index: int):
+def _clear_zeros(body: Body, index: int) -> None:
     """Writes the zeros for the first ReLU of a program that needs them: of pixels outside the map nothing is the
     largest."""
     setting, zeros = body.setting, body.setting.memory.zeros
@@ -132,7 +133,7 @@ def _is_relu(place: StepPlace) -> bool:
     return bool(place.step.stage and isinstance(place.step.stage.operator, Relu))
 
 
-def insert(body: Body, ops: list[Op]):
+def insert(body: Body, ops: list[Op]) -> None:
     """Puts each of the operations where the last word that it reads is stored, behind all other VECTORs, so that it
     runs beside what follows."""
     for op in ops:
@@ -142,7 +143,7 @@ def insert(body: Body, ops: list[Op]):
         body.ops.insert(at, op)
 
 
-def _precedes(op: Op, read: list) -> bool:
+def _precedes(op: Op, read: list[Access]) -> bool:
     """Must one that reads so come behind this one?"""
     if op.instr.opcode == Opcode.VECTOR:
         return True
@@ -154,7 +155,7 @@ def _windows(place: StepPlace) -> Windows:
     return getattr(place.step.stage.operator, "windows", ONE) if place.step.stage else ONE
 
 
-def _rounding(setting: Setting, layer: int, kind: str, shift: int) -> dict:
+def _rounding(setting: Setting, layer: int, kind: str, shift: int) -> Fields:
     """Fields of the rounding of a tensor of `layer`, none where nothing is dropped; only stochastic rounding has a
     tag."""
     mode = setting.network.mode(kind)
@@ -163,7 +164,7 @@ def _rounding(setting: Setting, layer: int, kind: str, shift: int) -> dict:
 
 
 def _share(windows: Windows) -> int:
-    return round(1 / windows.area * 2**BITS)
+    return round(1 / windows.area * (1 << BITS))
 
 
 def _argument(place: StepPlace) -> int:

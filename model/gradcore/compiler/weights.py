@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of weights of a layer that is computed from DRAM to DRAM: a tile of them at once, or part by part."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gradcore.compiler.body import Body
 from gradcore.compiler.limits import CompileError
 from gradcore.compiler.map_groups import MapGroup
+from gradcore.compiler.memory_map import MapTensor
 from gradcore.compiler.operation import Part, Rows
 from gradcore.compiler.products import splits
 from gradcore.compiler.rings import Region
 from gradcore.compiler.setting import Setting
+from gradcore.compiler.strips import Strips
 from gradcore.compiler.tiles import input_tiles, output_tiles
 from gradcore.compiler.transfers import load_bias, load_rows
+from gradcore.compiler.tuples import Fields, Span
+from gradcore.isa.config import EngineConfig
 from gradcore.isa.fold import RowLayout, ceil_div
 
 
@@ -30,7 +35,7 @@ class _Weights:
     body: Body
     index: int
     group: MapGroup
-    held: tuple | None = None
+    held: tuple[Span, Rows] | None = None
 
     @property
     def region(self) -> Region:
@@ -55,11 +60,11 @@ class _Weights:
         rows, before = self.body.need_weights(self.index), self.before
         return Rows(rows.base + before * self.layout.inner, rows.bias_base + before * self.layout.bias, rows.end)
 
-    def _cut(self, cut, share: int = 1) -> list:
+    def _cut(self, cut: Callable[[EngineConfig, RowLayout, int, int], list[Span]], share: int = 1) -> list[Span]:
         """Tiles of which `share` fit; rows that do not follow each other come part by part."""
         return cut(self.body.setting.config, self.layout, self.region.end, share) if self.layout.dense else []
 
-    def _load(self, row: int, outer: int, inner: int, base: int, runs=None):
+    def _load(self, row: int, outer: int, inner: int, base: int, runs: tuple[int, int] | None = None) -> None:
         """LOADW of outer x inner rows from a row as it lies in DRAM."""
         offset = (self.before * self.layout.outer + row) * self.layout.row_bytes
         self.body.ops.append(load_rows(self.body.setting, self.index, "weights", offset, outer, inner, base, runs))
@@ -69,13 +74,13 @@ class ForwardWeights(_Weights):
     """Rows of output maps."""
 
     @cached_property
-    def _tiles(self) -> list:
+    def _tiles(self) -> list[Span]:
         """Tiles, two at once on chip if possible; none where rows come part by part."""
         if self.own:
             return [(0, self.layout.outputs)]
         return self._cut(output_tiles, 2) or self._cut(output_tiles)
 
-    def tiles(self, strips, taken) -> tuple:
+    def tiles(self, strips: Callable[[list[Span]], Strips], taken: MapTensor) -> tuple[list[Span], bool]:
         """(tiles, whether each is taken through all images before the next). The alternative loads all tiles for each
         strip, which reads the input once. Raises CompileError where not even one group fits."""
         setting, index, layout = self.body.setting, self.index, self.layout
@@ -89,7 +94,7 @@ class ForwardWeights(_Weights):
         by_weights = again + layout.size <= taken.layout.size + visits * layout.size
         return self._tiles, by_weights
 
-    def need(self, maps: tuple) -> Rows:
+    def need(self, maps: Span) -> Rows:
         """LOADW of the tile of some output maps unless it is there."""
         if self.own:
             return self._own()
@@ -109,7 +114,7 @@ class ForwardWeights(_Weights):
         """Rows that a part takes for itself, of one column group."""
         return 0 if self._tiles else part.count + self.layout.bias
 
-    def part(self, part: Part, maps: tuple) -> tuple:
+    def part(self, part: Part, maps: Span) -> tuple[Rows, Fields]:
         """(rows, strides) of a part for one column group of output maps; the bias comes with the last part."""
         layout, cols, tap = self.layout, self.body.setting.config.cols, self.layout.inputs
         group, (ky, kx) = maps[0] // cols, (part.rows[0], part.columns[0])
@@ -138,21 +143,21 @@ class BackwardWeights(_Weights):
         return replace(self.body.setting.memory.weight[self.index].layout.by_taps, outputs=self.group.sizes[0])
 
     @cached_property
-    def _tiles(self) -> list:
+    def _tiles(self) -> list[Span]:
         """Tiles, two at once on chip if possible; none where rows come part by part."""
         if self.own:
             return [(0, self.layout.inputs)]
         whole = self._cut(input_tiles)
         return whole if len(whole) == 1 else self._cut(input_tiles, 2) or whole
 
-    def tiles(self) -> list:
+    def tiles(self) -> list[Span]:
         """Input maps (first, end). Raises CompileError where not even one group fits."""
         if not self._tiles:
             name = self.body.setting.layers[self.index].name
             raise CompileError(name, "weight rows of one group of input maps", 0, self.region.end)
         return self._tiles
 
-    def need(self, maps: tuple) -> Rows:
+    def need(self, maps: Span) -> Rows:
         """LOADW of the tile of some input maps, of all output groups and taps, unless it is there."""
         if self.own:
             return self._anew(self._own())
@@ -173,11 +178,11 @@ class BackwardWeights(_Weights):
             self.held = (0, self.layout.inputs), rows
         return rows
 
-    def of_part(self, part: Part, maps: tuple) -> int:
+    def of_part(self, part: Part, maps: Span) -> int:
         """Rows that a part takes for itself, of some input maps."""
         return 0 if self._tiles else part.taps * len(self._groups(part)) * (maps[1] - maps[0])
 
-    def part(self, part: Part, maps: tuple) -> tuple:
+    def part(self, part: Part, maps: Span) -> tuple[Rows, Fields]:
         """(rows, strides) of a part for one column group of input maps."""
         layout, taps = self.layout, self.layout.kernel[0] * self.layout.kernel[1]
         groups, first = self._groups(part), part.rows[0] * layout.kernel[1] + part.columns[0]
@@ -205,6 +210,6 @@ class BackwardWeights(_Weights):
         return range(part.channels[0] // self.layout.cols, ceil_div(part.channels[1], self.layout.cols))
 
 
-def _strides(row: int, tap: int, group: int) -> dict:
+def _strides(row: int, tap: int, group: int) -> Fields:
     """Rows from a row of taps to the next, from a tap, from a column group of the reduction."""
     return dict(wgt_stride_ky=row, wgt_stride_kx=tap, wgt_stride_cg=group)

@@ -5,10 +5,11 @@ A run of one axis is (first block, blocks, first tap, taps). Each product of a r
 COMPUTE, so runs are only worth having where they save more steps than a COMPUTE costs.
 """
 
+from gradcore.compiler.tuples import Count, Run
 from gradcore.isa.fold import block_size, ceil_div, tap_windows
 
 
-def forward_runs(fold: int, size: int, source: int, kernel: int, pad: int, pool: bool) -> list:
+def forward_runs(fold: int, size: int, source: int, kernel: int, pad: int, pool: bool) -> list[Run]:
     """Runs of one axis of FP: `size` pixels computed from `source` pixels. With pooling they have an even number of
     blocks, as far as the map goes."""
     # Tap k of pixel y takes pixel y + k - pad: the mirror image of BP.
@@ -18,10 +19,11 @@ def forward_runs(fold: int, size: int, source: int, kernel: int, pad: int, pool:
     return [(step * at, min(step * n, blocks - step * at), kernel - first - taps, taps) for at, n, first, taps in runs]
 
 
-def gradient_runs(fold: int, size: int, source: int, kernel: int, pad: int) -> list:
+def gradient_runs(fold: int, size: int, source: int, kernel: int, pad: int) -> list[Run]:
     """Runs of one axis of WU: the blocks of a delta of `size` pixels that find an activation of `source` pixels, for
     each tap; taps with equal blocks together. A tap that finds none keeps a block, which gives zeros."""
-    block, runs = block_size(fold), []
+    block = block_size(fold)
+    runs: list[Run] = []
     last = ceil_div(size, block) - 1
     for tap in range(kernel):
         first = min(max(0, pad - tap) // block, last)
@@ -34,18 +36,18 @@ def gradient_runs(fold: int, size: int, source: int, kernel: int, pad: int) -> l
     return runs
 
 
-def within(runs: list, first: int, end: int) -> list:
+def within(runs: list[Run], first: int, end: int) -> list[Run]:
     """The runs of blocks first..end-1."""
     cut = [(max(at, first), min(at + n, end) - max(at, first), tap, taps) for at, n, tap, taps in runs]
     return [run for run in cut if run[1] > 0]
 
 
-def only_taps(runs: list, first: int, count: int) -> list:
+def only_taps(runs: list[Run], first: int, count: int) -> list[Run]:
     """The runs of taps first..first+count-1."""
     cut = [(at, n, max(tap, first), min(tap + taps, first + count) - max(tap, first)) for at, n, tap, taps in runs]
     return [run for run in cut if run[3] > 0]
 
 
-def whole(blocks: tuple, taps: tuple) -> list:
+def whole(blocks: Count, taps: Count) -> list[Run]:
     """One run: (first, number) of blocks and of taps."""
     return [(*blocks, *taps)]

@@ -3,11 +3,12 @@
 itself."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from gradcore.compiler.compile import check_reductions, compile_network
+from gradcore.compiler.operation import Op
 from gradcore.host.control import EngineError
 from gradcore.host.device import Device
 from gradcore.host.engine_port import NamedBackend, Recorder
@@ -146,7 +147,7 @@ class EngineSession:
         assert self._recorder is not None
         self._recorder.record(EVENTS)
 
-    def recorded(self) -> tuple[np.ndarray, int, tuple[Any, ...]]:
+    def recorded(self) -> tuple[np.ndarray, int, tuple[Op, ...]]:
         """Stop recording: events, how many older ones were lost, operations of the training program."""
         assert self._recorder is not None
         events, lost = self._recorder.events()
@@ -154,7 +155,7 @@ class EngineSession:
         return events, lost, self.operations
 
     @property
-    def operations(self) -> tuple[Any, ...]:
+    def operations(self) -> tuple[Op, ...]:
         """Operations of the training program of a whole minibatch."""
         return self.device.compiled.train.ops
 

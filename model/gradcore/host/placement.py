@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gradcore.compiler.compile import CompiledNetwork, CompiledProgram, compile_network
+from gradcore.compiler.stages import TableLayout
 from gradcore.host import control
 from gradcore.host.control import EngineError
 from gradcore.host.engine_port import Backend
@@ -34,7 +35,7 @@ class InMemory(Protocol):
         """Behind BASE0."""
 
     @property
-    def layout(self) -> MapLayout | RowLayout:
+    def layout(self) -> MapLayout | RowLayout | TableLayout:
         """Its words in memory."""
 
 

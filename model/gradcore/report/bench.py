@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcore.compiler.estimate import Bandwidth
+from gradcore.compiler.operation import Op
 from gradcore.compiler.tokens import COMPUTE, dependencies
 from gradcore.data.datasets import DataError, Dataset, check, quantize_input
 from gradcore.data.datasets import batches as shuffled
@@ -22,7 +23,6 @@ from gradcore.isa.instruction import ENGINES, PRODUCERS, Opcode
 from gradcore.network.description import Network
 from gradcore.network.layer_table import ideal_macs
 from gradcore.reference.trainer import ReferenceTrainer
-from gradcore.report.trace import Operation
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
 
@@ -58,7 +58,7 @@ def measure(
     seed: int = 1,
     say: Callable[[str], None] = lambda text: None,
     backend: str = "sim",
-) -> tuple[dict[str, Any], np.ndarray, Sequence[Operation]]:
+) -> tuple[dict[str, Any], np.ndarray, Sequence[Op]]:
     """Train `iterations` minibatches and report the last one: (report as a dict, recorded events, operations of the
     program).
 
@@ -157,7 +157,7 @@ def _rest(busy: int, stalls: dict[str, int], cycles: int) -> dict[str, int]:
     return {"array": rest} if rest else {}
 
 
-def phases(events: np.ndarray, ops: Sequence[Operation], total: int, cols: int) -> list[dict[str, Any]]:
+def phases(events: np.ndarray, ops: Sequence[Op], total: int, cols: int) -> list[dict[str, Any]]:
     """What each layer and pass took of the array's time: {layer, pass, cycles, busy, stalls}, in the order of the first
     start.
 
@@ -166,7 +166,7 @@ def phases(events: np.ndarray, ops: Sequence[Operation], total: int, cols: int) 
     last. The updates run beside the array: their cycles, of the update engine, are marked `beside`.
     """
     spans = _spans(events, ops)
-    needs = dependencies(list(ops))
+    needs = dependencies(ops)
     origin = min(start for start, _ in spans.values())
     found: dict[tuple[str, str], dict[str, Any]] = {}
     before = origin
@@ -198,7 +198,7 @@ def _phase(found: dict[tuple[str, str], dict[str, Any]], layer: str, name: str) 
     return found.setdefault((layer, name), new)
 
 
-def _spans(events: np.ndarray, ops: Sequence[Operation]) -> dict[int, tuple[int, int]]:
+def _spans(events: np.ndarray, ops: Sequence[Op]) -> dict[int, tuple[int, int]]:
     """(start, end) of every operation by its index: each engine runs its operations in order."""
     spans: dict[int, tuple[int, int]] = {}
     for engine in range(len(ENGINES)):
