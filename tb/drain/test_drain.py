@@ -14,9 +14,9 @@ from tb.support.cases import first
 from tb.support.pipeline import flow
 from tb.support.runner import expect_elaboration_error, parameter, run
 
+from .test_factor import LATE, factored
 from .test_pool2x2 import pool
 
-LATE = 6  # a word with a factor comes so much later
 NAMES = {code: name for name, code in LOSSES.items()}
 
 
@@ -87,15 +87,7 @@ def word(**fixed) -> tuple[dict, dict]:
         data, enable, maximum = pool(data, word["fold"], grid, rows, cols)
     draw, late_rnd = ([random.choice([word["threshold"], random.getrandbits(16)]) for _ in range(lanes)] for _ in "ab")
     if word["factor"]:
-        a = np.array(data)
-        choices = {
-            FACTOR_SIGN: a > 0,
-            FACTOR_KEEP: np.array(draw) >= word["threshold"],
-            FACTOR_GATE: np.array(gate) > 0,
-        }
-        products = a * np.where(choices[word["factor"]], word["factor_1"], word["factor_0"])
-        data = requantize(products, word["factor_shift"], dw, word["mode"], late_rnd)
-        clipped = data != round_shift(products, word["factor_shift"], word["mode"], late_rnd)
+        data, clipped = factored(np.array(data), word, word["mode"], draw, late_rnd, np.array(gate))
         first |= bool((clipped & np.array(enable) & np.array(img)).any())
         data, clipped = data.tolist(), False
     user = random.getrandbits(user_w)

@@ -20,7 +20,7 @@ def pool(data, fold: int, grid: int, height: int, width: int) -> tuple[list, lis
     maps = to_maps(data, fold, grid)
     z = maps[:, :, :height, :width]
     out, chosen = max_pool(z)
-    gate = MaxPooling().gate(chosen, z.shape)
+    gate = MaxPooling().gate(chosen, z.shape, np.ones(out.shape, dtype=bool))
     index = np.zeros(maps.shape, dtype=int)
     index[:, :, :height, :width] = gate
     room = ((0, 0), (0, 0), (0, maps.shape[2] // 2 - out.shape[2]), (0, maps.shape[3] // 2 - out.shape[3]))
