@@ -9,7 +9,7 @@ def element(layer, frac, drawn):
     function(place, z) is (sum, factor of the local gradient). drawn(place): a random number of 16 bits."""
     kind = type(layer).__name__
     if kind == "LeakyReluLayer":
-        m = round(layer.slope * 32768)
+        m = 2 * round(layer.slope * 16384)
         return lambda place, z: (z * 32768, 32768) if z > 0 else (z * m, m), frac + 15, 15
     if kind == "Dropout":
         m, least = round(4096 / (1 - layer.p)), round(layer.p * 65536)

@@ -24,8 +24,9 @@ def forward_factor(p: LayerParameters, train: bool) -> Fields:
 
 
 def backward_factor(p: LayerParameters) -> Fields:
-    """Of the local gradient at the output of a layer, which becomes that at its sums."""
-    if p.factor is None:
+    """Of the local gradient at the output of a layer, which becomes that at its sums. Where others than the next layer
+    read what a leaky ReLU leaves, VECTOR does that."""
+    if p.factor is None or not p.alone:
         return {}
     operator, shift = p.factor.operator, p.factor.shift_bp
     assert shift is not None
@@ -36,8 +37,7 @@ def backward_factor(p: LayerParameters) -> Fields:
 
 
 def _slopes(operator: activation.LeakyRelu, left: int) -> Fields:
-    slope = round(operator.slope * 2**activation.BITS)
-    return dict(factor_0=slope << left, factor_1=1 << activation.BITS + left)
+    return dict(factor_0=operator.numerator << left, factor_1=1 << activation.BITS + left)
 
 
 def _keeping(factor: Factor, operator: dropout.Dropping, left: int) -> Fields:

@@ -8,8 +8,8 @@ from gradcore.isa.config import EngineConfig
 from gradcore.network.description import Network
 from gradcore.network.graph import INPUT, Node
 from gradcore.network.stage import KINDS, Stage
-from gradcore.network.weighted_layer import LayerParameters
-from gradcore.ops.activation import LeakyRelu, Relu
+from gradcore.network.weighted_layer import Factor, LayerParameters
+from gradcore.ops.activation import BITS, LeakyRelu, Relu
 from gradcore.ops.addition import Addition
 from gradcore.ops.dropout import Dropping
 from gradcore.ops.layer import Operator, Parametric
@@ -21,7 +21,7 @@ MOST_SHIFT = 15  # to the left, of a term of an addition
 # What a layer that stands alone must stand behind.
 NEAREST = {
     Dropping: "a dropout behind a convolution or its ReLU or 2x2 maximum pooling, with no other reader",
-    LeakyRelu: "a leaky ReLU directly behind a convolution, without a pooling or a dropout behind it",
+    LeakyRelu: "a leaky ReLU directly behind a convolution, without a dropout behind it",
     **dict.fromkeys(KINDS, "one behind a convolution, its ReLU or another of its kind, without anything between"),
 }
 
@@ -82,6 +82,17 @@ def check_stages(network: Network, p: LayerParameters) -> None:
             raise NotOnEngine(layer, what, "format.delta with fewer")
 
 
+def check_leaky(layer: str, factor: Factor) -> None:
+    """Refuse a leaky ReLU whose local gradient VECTOR cannot scale. Raises NotOnEngine."""
+    what = f"a {factor.operator.what} that others than the next convolution read"
+    assert factor.shift_bp is not None
+    if factor.shift_fp > BITS:
+        raise NotOnEngine(layer, f"{what} and that leaves fewer fraction bits than it reads", "format.act with as many")
+    if factor.shift_bp < 1:
+        more = f"whose input has a delta of {BITS - factor.shift_bp} more fraction bits"
+        raise NotOnEngine(layer, f"{what}, {more}", f"{BITS - 1} more")
+
+
 def _check_addition(layer: str, stage: Stage) -> None:
     """Refuse additions of more than two tensors or of very different formats."""
     if len(stage.inputs) > 2:
@@ -116,14 +127,16 @@ def check_network(network: Network, config: EngineConfig) -> None:
             check_groups(layer, node, config.cols)
         elif operator.stride != (1, 1) and node.inputs != (INPUT,):
             check_stride(layer, node, config)
-    if layers[-1].factor:
+    if layers[-1].factor and layers[-1].alone:
         what = layers[-1].factor.operator.what
         raise NotOnEngine(graph.output.layer_name, f"a {what} before the loss", "one before the last convolution")
     for p in layers:
         check_stages(network, p)
         if p.index and p.input == INPUT:
             raise NotOnEngine(p.name, "a second convolution of the network's input", "one")
-        if p.factor and not p.alone:
+        if p.leaky:
+            check_leaky(graph.tensors[p.output].layer_name, p.leaky)
+        elif p.factor and not p.alone and not p.factor.gated:
             layer, what = graph.tensors[p.output].layer_name, p.factor.operator.what
             nearest = next(text for kind, text in NEAREST.items() if isinstance(p.factor.operator, kind))
             raise NotOnEngine(layer, f"a {what} that others than the next convolution read", nearest)

@@ -37,8 +37,8 @@ REFUSED = (
     ),
     ("an addition of more than two tensors", "VECTOR adds two"),
     (
-        "a leaky ReLU or dropout that others than the next convolution read, a second layer on the input",
-        "their factors are the drain's; images have one fold",
+        "a dropout that others than the next convolution read, a second layer on the input",
+        "its factors are the drain's; images have one fold",
     ),
     (
         "a sigmoid, tanh, mean or addition before a loss other than softmax",
@@ -46,7 +46,7 @@ REFUSED = (
     ),
     ("a maximum pooling of 256 pixels in 8 bits", "a word cannot number them, and none"),
     (
-        "a dropout behind a sigmoid, tanh or pooling, a leaky ReLU or dropout before one",
+        "a dropout behind or before a sigmoid, tanh or pooling, a leaky ReLU behind one",
         "their factors are the drain's",
     ),
     ("numbers of an instruction", "layers, minibatches, padding beyond what an instruction says"),

@@ -249,7 +249,7 @@ def memory_map(
         if p.fd is None:
             delta.append(None)
             continue
-        if p.alone or tensors.gated(p):
+        if p.alone or p.leaky or tensors.gated(p):
             placed = in_dram(f"{p.name}.delta", layout(own_folds.delta_dram, p.out_shape, grain_of(index)))
         else:
             placed = tensors.delta(p.output, p.name)

@@ -11,8 +11,8 @@ import numpy as np
 from gradcore.compiler.tuples import Layers
 from gradcore.isa.fold import round_up, to_bytes
 from gradcore.network.stage import Stage
-from gradcore.network.weighted_layer import LayerParameters
-from gradcore.ops.activation import Relu, Table, TableActivation
+from gradcore.network.weighted_layer import Factor, LayerParameters
+from gradcore.ops.activation import BITS, LeakyRelu, Relu, Table, TableActivation
 from gradcore.ops.addition import Addition
 from gradcore.ops.max_pooling import MaxPooling
 
@@ -51,31 +51,62 @@ class TableTensor:
 
 
 def place_tables(layers: Layers, beat: int, place: Callable[[int], int]) -> dict[str, tuple[TableTensor, ...]]:
-    """(table of the function, table of its derivative) by kind, for all stages behind `layers`."""
-    found: dict[str, tuple[TableTensor, ...]] = {}
-    for operator in (stage.operator for p in layers for stage in p.stages):
-        if isinstance(operator, TableActivation) and operator.what not in found:
-            size = round_up(POINT_BYTES * (SEGMENTS + 1), beat)
-            found[operator.what] = tuple(
-                TableTensor(f"{operator.what}.{what}", TableLayout(size), place(size), table)
-                for what, table in zip(("table", "derivative"), operator.tables)
-            )
-    return found
+    """Those of all steps behind `layers`, by name: of a function the table and that of its derivative, of a leaky ReLU
+    that of half its derivative."""
+    wanted: dict[str, tuple[Table, ...]] = {}
+    for p in layers:
+        if p.leaky:
+            wanted[_leaky_name(p.leaky)] = (half_derivative(p.leaky),)
+        operators = [stage.operator for stage in p.stages]
+        wanted |= {one.what: one.tables for one in operators if isinstance(one, TableActivation)}
+    size = round_up(POINT_BYTES * (SEGMENTS + 1), beat)
+    return {
+        name: tuple(
+            TableTensor(f"{name}.{what}", TableLayout(size), place(size), table)
+            for what, table in zip(("table", "derivative")[-len(tables) :], tables)
+        )
+        for name, tables in wanted.items()
+    }
+
+
+def _leaky_name(factor: Factor) -> str:
+    assert isinstance(factor.operator, LeakyRelu)
+    return f"{factor.operator.what} {factor.operator.numerator}"
+
+
+def half_derivative(factor: Factor) -> Table:
+    """Of a leaky ReLU, by words of its output that are so far to the left that all but zero saturate: 1 would not be a
+    point of 16 bits."""
+    assert isinstance(factor.operator, LeakyRelu)
+    slope = factor.operator.numerator / (1 << BITS)
+    return Table(lambda ends: np.where(ends > 0, 1, slope) / 2)
 
 
 @dataclass(frozen=True)
 class Step:
     """What is done from tensor to tensor behind a layer: a stage, or (None) what changes the local gradient alone of
-    what the layer leaves: the sum of its readers' contributions, and the gate of a ReLU. relu: a ReLU stands before it,
-    whose gate is in its indices."""
+    what the layer leaves: the sum of its readers' contributions, and the gate of a ReLU or the `leaky` one. relu: a
+    ReLU stands before it, whose gate is in its indices."""
 
     stage: Stage | None
     relu: bool
+    leaky: Factor | None = None
 
     @property
     def indexed(self) -> bool:
         """Do indices from the forward pass choose the local gradient?"""
         return self.relu if self.stage is None else isinstance(self.stage.operator, (MaxPooling, Relu))
+
+    def backward(self, k: int) -> tuple[int, int]:
+        """(shift from exact sums to words, number of the layer whose random numbers round them) of what goes back to
+        source `k`. The table of a leaky ReLU holds the half of what it multiplies by."""
+        if self.leaky:
+            assert self.leaky.shift_bp is not None
+            return self.leaky.shift_bp - 1, self.leaky.source_layer
+        assert self.stage
+        shift, layer = self.stage.shifts_bp[k], self.stage.source_layers[k]
+        assert shift is not None and layer is not None
+        return shift, layer
 
 
 @dataclass(frozen=True)
@@ -91,7 +122,7 @@ class StepPlace:
     """A step with its tensors: sources and result of the forward pass, indices from there to the backward pass. That
     makes the local gradient `error` behind it by the `sums`, in this order, if there are several contributions;
     `deltas` are what the step then contributes to those of the sources; None where nobody needs them, and nothing is
-    done for one that is `error` itself. tables: of a function and of its derivative."""
+    done for one that is `error` itself. tables: of a function and of its derivative, the last one."""
 
     step: Step
     sources: "tuple[MapTensor, ...]"
@@ -181,11 +212,13 @@ def place_steps(
     """The steps behind a layer, whose local gradient is `delta`."""
     found, gated = [], delta is not None and tensors.gated(p)
     added = tensors.sums(p.output) if delta is not None and not p.alone else ()
-    if delta is not None and (gated or added):
-        source, step = tensors.act[p.output], Step(None, gated)
+    leaky = p.leaky if delta is not None else None
+    if delta is not None and (gated or added or leaky):
+        source, step = tensors.act[p.output], Step(None, gated, leaky)
+        table = tables[_leaky_name(leaky)] if leaky else ()
         error = tensors.delta(p.output, f"{p.name}.relu")
         indices = tensors.make(f"{p.name}.relu.index", p.output) if gated else None
-        found.append(StepPlace(step, (source,), source, indices, error, added, (delta,), ()))
+        found.append(StepPlace(step, (source,), source, indices, error, added, (delta,), table))
     for stage in p.stages:
         step = Step(stage, p.relu and not p.pool and stage.inputs == (p.output,) and not gated)
         sources = tuple(tensors.act[name] for name in stage.inputs)

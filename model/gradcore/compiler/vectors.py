@@ -103,14 +103,12 @@ def _backward(body: Body, move: "Move", place: StepPlace) -> list[Op]:
         if place.indices:
             ops += move.back(CHOOSE, windows, [place.error, place.indices], delta)
             continue
-        assert stage
-        shift, layer = stage.shifts_bp[k], stage.source_layers[k]
-        assert shift is not None and layer is not None
+        shift, layer = place.step.backward(k)
         more = dict(shift=max(shift, 0)) | _rounding(body.setting, layer, "delta", shift)
         if place.tables:
-            ops += _need_table(body, move.layer, place.tables[1])
+            ops += _need_table(body, move.layer, place.tables[-1])
             ops += move.whole(SLOPE, [place.error, place.sources[0]], delta, shift_a=_argument(place), **more)
-        elif isinstance(stage.operator, Addition):
+        elif stage and isinstance(stage.operator, Addition):
             ops += move.whole(SUM, [place.error], delta, multiplier=1 << max(-shift, 0), **more)
         else:
             ops += move.back(SUM, windows, [place.error], delta, multiplier=_share(windows), **more)
@@ -168,9 +166,11 @@ def _share(windows: Windows) -> int:
 
 
 def _argument(place: StepPlace) -> int:
-    """Shift of a word to the fraction of a table's argument; beyond the field's range it changes nothing."""
+    """Shift of a word to the fraction of a table's argument; beyond the field's range it changes nothing. Of a leaky
+    ReLU the sign alone decides."""
     low, high = FIELDS[Opcode.VECTOR]["shift_a"].range
-    assert place.step.stage
+    if not place.step.stage:
+        return high
     return min(max(TABLE_FRAC - place.step.stage.fractions[0], low), high)
 
 

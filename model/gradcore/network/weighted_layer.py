@@ -89,8 +89,16 @@ class LayerParameters:
 
     @property
     def gated(self) -> bool:
-        """Has its backward pass gates? Where others read what it leaves, indices are those of a ReLU."""
-        return (self.relu and self.alone) or bool(self.pool) or bool(self.factor and self.factor.gated)
+        """Has its backward pass gates? Where others read what it leaves, VECTOR does what they are for, but for a
+        pooling."""
+        own = self.relu or bool(self.factor and self.factor.gated)
+        return (own and self.alone) or bool(self.pool)
+
+    @property
+    def leaky(self) -> Factor | None:
+        """The leaky ReLU whose local gradient VECTOR scales, as others than the next layer read what it leaves."""
+        factor = None if self.alone else self.factor
+        return factor if factor and factor.gated and factor.shift_bp is not None else None
 
 
 def weighted_layers(

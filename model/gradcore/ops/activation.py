@@ -45,10 +45,15 @@ class Relu(Operator):
 
 @dataclass(frozen=True)
 class LeakyRelu(Operator):
-    """z where z > 0, else slope * z; the local gradient likewise. On integers the slope is round(slope * 2^15)."""
+    """z where z > 0, else slope * z; the local gradient likewise. On integers the slope is `numerator` / 2^15."""
 
     slope: float
     what: ClassVar[str] = "leaky ReLU"
+
+    @property
+    def numerator(self) -> int:
+        """Of the slope, even: a half of it and of 1 are words of 16 bits."""
+        return 2 * round(self.slope * 2 ** (BITS - 1))
 
     def forward_frac(self, fractions: Sequence[int], weight_frac: int) -> int:
         return fractions[0] + BITS
@@ -78,7 +83,8 @@ class LeakyRelu(Operator):
         return [self._passed(arithmetic, delta, saved)]
 
     def _passed(self, arithmetic: Arithmetic, x: np.ndarray, gate: np.ndarray) -> np.ndarray:
-        return np.where(gate, arithmetic.align(x, BITS), arithmetic.times(x, self.slope, BITS))
+        steep = arithmetic.align(arithmetic.times(x, self.slope, BITS - 1), 1)
+        return np.where(gate, arithmetic.align(x, BITS), steep)
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ def test_the_gate_chooses_the_factor_of_a_leaky_relu():
     "layers, name, what",
     [
         ((Dropout(), *TAIL), "dropout0", "dropout"),
-        ((Conv(5, 3, relu=False), LeakyReluLayer(), MaxPool(), *TAIL), "leaky1", "a leaky ReLU that"),
+        ((Conv(5, 3), Dropout(), MaxPool(), *TAIL), "dropout1", "a dropout that"),
         ((Conv(5, 3, relu=True, pool=2), LeakyReluLayer(), *TAIL), "leaky1", "leaky ReLU"),
         ((Conv(5, 3, relu=False), LeakyReluLayer(), Dropout(), *TAIL), "dropout2", "dropout"),
         ((Conv(5, 3, relu=False), AveragePool(2), Dropout(), *TAIL), "dropout2", "dropout"),

@@ -70,7 +70,9 @@ def random_network(rng, config: EngineConfig) -> Network:
             pool = 2 if min(pixels) > 1 and rng.random() < 0.2 else None
             layers.append(Conv(int(rng.integers(1, 14)), kernel, pad, relu=bool(rng.random() < 0.5), pool=pool))
             pixels = tuple(n // 2 for n in pixels) if pool else pixels
-            layers += [ReluLayer()] * bool(rng.random() < 0.2)
+            leaky = not (pool or layers[-1].relu) and rng.random() < 0.5
+            layers.append(LeakyReluLayer(slope=float(rng.choice([0, 1, rng.random()]))) if leaky else ReluLayer())
+            layers[-1:] = layers[-1:] * bool(leaky or rng.random() < 0.2)
             for _ in range(int(rng.choice([0, 1, 1, 2]))):
                 layers.append(random_stage(rng, pixels))
                 (_, *pixels) = layers[-1].operators([(1, *pixels)])[0][1].shape([(1, *pixels)])
@@ -160,6 +162,19 @@ def test_relu_behind_a_pooling(behind, rounding, relu):
     train_on_machine(network, GRID4, 1)
 
 
+@pytest.mark.parametrize("rounding", ["half_even", "stochastic"])
+@pytest.mark.parametrize("slope", [0, 0.01, 0.1, 1])
+def test_leaky_relu_before_stages(slope, rounding):
+    """With few values: many zeros. Formats of its own have more fraction bits, or as many and fewer of the delta."""
+    for own in (dict(), dict(act=5, delta=9)):
+        leaky = LeakyReluLayer(slope=slope, formats=own)
+        first = Conv(9, (3, 3), (1, 1), relu=False, formats=dict(act=2, delta=11))
+        for stages in ((MaxPool(),), (AveragePool(), Tanh())):
+            network = network_of(first, leaky, *stages, Conv(5, formats=dict(act=9)), rounding=rounding)
+            assert network.parameters[0].leaky
+            train_on_machine(network, GRID4, 1)
+
+
 def test_initial_weights_know_what_is_directly_behind():
     """Not what the compiler makes of it."""
     without, behind = (
@@ -216,7 +231,18 @@ def test_formats_of_their_own():
             "an average pooling before the loss",
         ),
         ((Conv(5), Sigmoid(), Dropout()), {}, "dropout2", "dropout"),
-        ((Conv(5, relu=False), LeakyReluLayer(), MAX), {}, "leaky1", "a leaky ReLU that"),
+        (
+            (Conv(5, relu=False, formats=dict(act=13)), LeakyReluLayer(formats=dict(act=9)), MAX),
+            {},
+            "leaky1",
+            "a leaky ReLU that others .* fewer",
+        ),
+        (
+            (Conv(5, relu=False, formats=dict(delta=20)), LeakyReluLayer(formats=dict(delta=5)), MAX),
+            {},
+            "leaky1",
+            "a leaky ReLU that others .* 15 more",
+        ),
         ((MAX,), {}, "pool0", "maximum pooling"),
         (
             (Conv(5, relu=False, formats=dict(delta=15)), Tanh(formats=dict(delta=-5))),

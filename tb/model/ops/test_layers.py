@@ -82,7 +82,7 @@ def test_integers_beyond_the_mantissa_stay_exact(rng):
 def test_first_of_equal_values_is_the_maximum(relu):
     every = np.array(np.meshgrid(*[[-2, 0, 1, 3]] * 4)).reshape(4, -1).T.reshape(-1, 1, 2, 2)
     out, chosen = max_pool(np.maximum(every, 0) if relu else every)
-    gate = MaxPooling().gate(chosen, every.shape)
+    gate = MaxPooling().gate(chosen, every.shape, np.array(True))
     gate = gate & (every > 0) if relu else gate
     for z, a, g in zip(every[:, 0], out[:, 0, 0, 0], gate[:, 0]):
         flat = [max(v, 0) if relu else v for v in z.ravel().tolist()]
@@ -94,7 +94,7 @@ def test_first_of_equal_values_is_the_maximum(relu):
 def test_odd_rows_and_columns_are_dropped(rng):
     z = rng.integers(-9, 9, (2, 3, 5, 7))
     out, chosen = max_pool(z)
-    gate = MaxPooling().gate(chosen, z.shape)
+    gate = MaxPooling().gate(chosen, z.shape, np.array(True))
     assert (
         out.shape == (2, 3, 2, 3) and not gate[:, :, 4].any() and not gate[:, :, :, 6].any() and gate.sum() == out.size
     )
