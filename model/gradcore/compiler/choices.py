@@ -13,6 +13,7 @@ class Choices:
 
     unfolded: WU takes the first layer's taps as input maps.
     finer: folds by array steps instead of passes: mostly finer ones, whose tiles are larger.
+    apart: names of layers whose 2x2 maximum pooling is a stage: VECTOR does it, and BP may be in fold 0.
     flat: the coarsest fold of what poolings by windows stand between, whose tensors have fold 0; None for no limit.
     floors: (stage, fold) pairs, the finest fold allowed; stage 2*l is layer l's sums, 2*l+1 its output.
     strips: layers that are computed in strips of block rows, from DRAM to DRAM.
@@ -28,6 +29,7 @@ class Choices:
     """
 
     unfolded: bool = False
+    apart: frozenset[str] = frozenset()
     finer: bool = False
     flat: int | None = None
     floors: tuple[tuple[int, int], ...] = ()

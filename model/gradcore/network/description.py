@@ -6,6 +6,8 @@ the nearest form that is supported.
 """
 
 import math
+from collections.abc import Collection
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -147,6 +149,15 @@ class Network:
         formats stay. Raises NetworkError when no shifts represent that."""
         return self if images == self.minibatch else replace(self, minibatch=images)
 
+    def with_poolings_apart(self, names: Collection[str]) -> "Network":
+        """The same network, whose `parameters` leave the 2x2 maximum poolings behind the layers `names` to stages of
+        their own. No word that it computes changes."""
+        if not names:
+            return self
+        other = copy(self)
+        other.__dict__["parameters"] = self._weighted_layers(names)
+        return other
+
     @cached_property
     def graph(self) -> Graph:
         """The network as operators and tensors."""
@@ -155,7 +166,10 @@ class Network:
     @cached_property
     def parameters(self) -> tuple[LayerParameters, ...]:
         """One `LayerParameters` per layer with weights."""
-        return weighted_layers(self, self.graph, lambda number: self._fractions | self.layers[number].formats)
+        return self._weighted_layers()
+
+    def _weighted_layers(self, apart: Collection[str] = ()) -> tuple[LayerParameters, ...]:
+        return weighted_layers(self, self.graph, lambda number: self._fractions | self.layers[number].formats, apart)
 
     @cached_property
     def loss_parameters(self) -> LossParameters:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The layers with weights, each with the activation, the pooling and the dropout that follow it alone."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -102,11 +102,15 @@ class LayerParameters:
 
 
 def weighted_layers(
-    network: "Network", graph: Graph, fractions: Callable[[int], Mapping[str, int]]
+    network: "Network",
+    graph: Graph,
+    fractions: Callable[[int], Mapping[str, int]],
+    apart: Collection[str] = (),
 ) -> tuple[LayerParameters, ...]:
     """One `LayerParameters` per parametric node of the graph of `network`; fractions(number): those of a layer by kind
-    of tensor. Raises NetworkError with layer and name."""
-    runs = [_run(graph, node) for node in graph.nodes if node.operator.parametric]
+    of tensor; apart: names of nodes whose pooling is not done in one with them. Raises NetworkError with layer and
+    name."""
+    runs = [_run(graph, node, apart) for node in graph.nodes if node.operator.parametric]
     stages, result = stages_between(graph, {node.name for run in runs for node in run}), []
     for index, run in enumerate(runs):
         node = run[0]
@@ -180,7 +184,7 @@ def _parameters(
     )
 
 
-def _run(graph: Graph, node: Node) -> list[Node]:
+def _run(graph: Graph, node: Node, apart: Collection[str]) -> list[Node]:
     """The node, a ReLU and a 2x2 maximum pooling in either order and a dropout behind it, or a leaky ReLU, as far as
     each reads the one before alone. Not the pooling, where its way back would have to spread over the pixels that a
     stride leaves out.
@@ -195,7 +199,7 @@ def _run(graph: Graph, node: Node) -> list[Node]:
         readers = graph.readers[run[-1].name]
         return readers[0] if len(readers) == 1 else None
 
-    for kind in (Relu(), *([] if spread else [MaxPooling(), Relu()])):
+    for kind in (Relu(), *([] if spread or node.name in apart else [MaxPooling(), Relu()])):
         found = reader()
         if found and found.operator == kind:
             run.append(found)

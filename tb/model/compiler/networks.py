@@ -274,8 +274,9 @@ def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> in
     returns the number of gradients compared."""
     compiled, last, gradients = device._compiled[images], trainer.last, 0
     watch.collect(device, compiled)
-    memory, stages = compiled.memory, {stage.name for p in trainer.network.parameters for stage in p.stages}
-    for p in trainer.network.parameters:
+    memory, layers = compiled.memory, compiled.network.parameters
+    stages = {stage.name for p in layers for stage in p.stages}
+    for p in layers:
         for place in (place for place in memory.stages[p.index] if place.step.stage):
             name = place.step.stage.name
             same_map(f"{name} output", device, place.result, last["words"][name], padded=True)
@@ -291,7 +292,7 @@ def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> in
         if delta and stored(compiled, delta):
             same_map(f"{p.name} delta", device, delta, want)
         gradients += _compare_gradients(watch.rows, memory.weight[p.index].layout, p, last)
-    for p, own, ref in zip(trainer.network.parameters, device.weights(), trainer.weights()):
+    for p, own, ref in zip(layers, device.weights(), trainer.weights()):
         for key in own:
             same(f"{p.name} {key}", own[key], ref[key])
     for tensor, data in compiled.pack_state(trainer.weights()):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gradcore.compiler import compile, moves
+from gradcore.compiler import compile, moves, search
 from gradcore.compiler.compile import compile_network
 from gradcore.compiler.limits import CompileError
 from gradcore.isa.config import EngineConfig
@@ -23,7 +23,7 @@ from gradcore.ops.dropout import Dropout
 from gradcore.ops.loss import SOFTMAX
 from gradcore.ops.max_pooling import MaxPool
 from gradcore.reference.trainer import initial_weights
-from tb.model.compiler.networks import own_training, train_on_machine
+from tb.model.compiler.networks import fitting_network, own_training, train_on_machine
 
 COUNT = int(os.environ.get("NETWORKS", "8"))
 FIRST = int(os.environ.get("SEED", "1"))
@@ -173,6 +173,28 @@ def test_leaky_relu_before_stages(slope, rounding):
             network = network_of(first, leaky, *stages, Conv(5, formats=dict(act=9)), rounding=rounding)
             assert network.parameters[0].leaky
             train_on_machine(network, GRID4, 1)
+
+
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
+def test_poolings_apart(seed, monkeypatch):
+    """2x2 maximum poolings as stages, wherever that is possible, whether it would be faster or not."""
+    rng = np.random.default_rng(seed)
+    network = fitting_network(rng, GRID4)
+    while not any(p.pool and not p.factor for p in network.parameters):
+        network = fitting_network(rng, GRID4)
+    names = frozenset(p.name for p in network.parameters if p.pool and not p.factor)
+    monkeypatch.setattr(compile, "search", lambda *task: search.fastest(*task, names))
+    train_on_machine(network, GRID4, seed)
+
+
+def test_a_pooling_is_apart_where_that_is_faster():
+    """BP of 5x5 over few pixels: in fold 0 it leaves out most taps that lie outside."""
+    layers = Conv(8, (3, 3), pool=2, relu=False), Conv(12, (5, 5), pool=2)
+    network = Network("small", (1, 18, 18), (*layers, Dense(4)), minibatch=64)
+    apart = compile_network(network, GRID4)
+    whole = search.fastest(network, GRID4, 64, False)
+    assert [bool(p.pool) for p in apart.network.parameters[:2]] == [True, False] and whole.network.parameters[1].pool
+    assert apart.train.cycles < whole.train.cycles
 
 
 def test_initial_weights_know_what_is_directly_behind():
