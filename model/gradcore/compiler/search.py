@@ -30,7 +30,10 @@ def search(network: Network, config: EngineConfig, images: int, keep: bool) -> C
     best = fastest(network, config, images, keep)
     if name := _finer_without_pooling(best):
         with suppress(CompileError):
-            return min(best, fastest(network, config, images, keep, frozenset({name})), key=_cycles)
+            apart = fastest(network, config, images, keep, frozenset({name}))
+            # The estimate knows what VECTORs cost to half a hundredth.
+            if 100 * _cycles(apart) < 99 * _cycles(best):
+                return apart
     return best
 
 
