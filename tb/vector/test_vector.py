@@ -10,7 +10,7 @@ from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import ADD, FIELDS, LOAD_TABLE, SUM, Opcode, instruction
 from gradcore.machine.machine import Machine
 from gradcore.machine.vector import Vector
-from tb.dma.memory import Image
+from tb.dma.memory import Memory
 from tb.support.bench import cycles, reset, start
 from tb.support.cases import first
 from tb.support.runner import expect_elaboration_error, parameter, run
@@ -18,6 +18,21 @@ from tb.support.vectors import place, random_vector
 
 SIZE = 1 << 18
 ROOM = SIZE // 4
+
+
+class Image(Memory):
+    """A memory whose words are those of an array."""
+
+    def __init__(self, dut, image, *args, **kwargs):
+        self.image = image
+        super().__init__(dut, *args, **kwargs)
+
+    def word(self, addr):
+        return int.from_bytes(self.image[addr : addr + self.beat].tobytes(), "little")
+
+    def write(self, addr, data, strb):
+        assert strb == (1 << self.beat) - 1
+        self.image[addr : addr + self.beat] = np.frombuffer(data.to_bytes(self.beat, "little"), np.uint8)
 
 
 def config() -> EngineConfig:

@@ -37,8 +37,7 @@ def model(grid: int, cols: int, **more) -> Machine:
     machine = Machine(config, rng.integers(0, 256, SIZE, np.uint8), seed=random.getrandbits(32))
     machine.gate.words &= 1
     spare = 64 - config.data_width
-    for held in (machine.weights, *(banks.words for banks in machine.buffers)):
-        held[:] = held << spare >> spare
+    machine.weights[:] = machine.weights << spare >> spare
     machine.gradients[:] = machine.gradients << 64 - config.acc_width >> 64 - config.acc_width
     return machine
 
