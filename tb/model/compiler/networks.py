@@ -284,8 +284,7 @@ def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> in
                 same_map(f"{name} delta", device, place.error, last["deltas"][name])
         read = memory.act[p.index]
         if p.index and stored(compiled, read) and p.input not in stages:
-            want = forward_images(last["act"][p.index], p)
-            same_map(f"{p.name} input", device, read, want, padded=p.stride != (1, 1))
+            same_map(f"{p.name} input", device, read, forward_images(last["act"][p.index], p), p.stride != (1, 1))
         delta = memory.delta[p.index]
         want = last["deltas"].get(p.nodes[-2 if p.factor else -1] if p.pool else p.name)
         assert (delta is None) == (want is None)
