@@ -187,6 +187,14 @@ def test_stages_before_softmax(layers, rounding):
     train_on_machine(network, GRID4, 1)
 
 
+@pytest.mark.parametrize("rounding", ["half_even", "stochastic"])
+def test_a_leaky_relu_with_two_readers(rounding):
+    layers = conv("a"), LeakyReluLayer(name="l", slope=0.3), conv("b"), Add(inputs=("l", "b"))
+    network = network_of(*layers, rounding=rounding)
+    assert network.parameters[0].leaky
+    train_on_machine(network, GRID4, 1)
+
+
 def test_a_relu_longer_than_a_pixel(monkeypatch):
     monkeypatch.setattr(moves, "MOST_BEATS", 300)
     network = network_of(conv("a"), *block("a", "b"), AveragePool(window=2))
@@ -209,7 +217,6 @@ def test_a_relu_longer_than_a_pixel(monkeypatch):
             "s",
             "an addition of formats that differ by 16 bits",
         ),
-        ((conv("a"), LeakyReluLayer(name="l"), conv("b"), Add(inputs=("l", "b"))), {}, "l", "a leaky ReLU that"),
         ((conv("a"), Dropout(name="l"), conv("b"), Add(inputs=("l", "b"))), {}, "l", "a dropout that"),
         ((conv("a"), conv("b", "input"), Add(inputs=("a", "b"))), {}, "b", "a second convolution of the network's"),
         (
