@@ -4,8 +4,10 @@ means."""
 
 import random
 from collections import deque
+from typing import ClassVar
 
 import cocotb
+import numpy as np
 from cocotb.triggers import ReadOnly
 
 from tb.support.bench import cycles
@@ -160,3 +162,53 @@ class Memory:
                     queue.extend((addr + i * self.beat, i == length) for i in range(length + 1))
             now += 1
             await cycles(dut, 1)
+
+
+class Image(Memory):
+    """A memory whose words are those of an array of bytes; whole beats are written."""
+
+    def __init__(self, dut, image, *args, **kwargs):
+        self.image = image
+        super().__init__(dut, *args, **kwargs)
+
+    def word(self, addr):
+        return int.from_bytes(self.image[addr : addr + self.beat].tobytes(), "little")
+
+    def write(self, addr, data, strb):
+        assert strb == (1 << self.beat) - 1
+        self.image[addr : addr + self.beat] = np.frombuffer(data.to_bytes(self.beat, "little"), np.uint8)
+
+
+class Part:
+    """A client's part of a bus that several share; the others' parts may be unknown."""
+
+    def __init__(self, bus, number, count, driven):
+        self.bus, self.width, self.driven = bus, len(bus) // count, driven
+        self.low = self.width * number
+
+    @property
+    def value(self) -> int:
+        text = str(self.bus.value)
+        return int(text[len(text) - self.low - self.width : len(text) - self.low], 2)
+
+    @value.setter
+    def value(self, value):
+        others = self.driven.get(self.bus._name, 0) & ~((1 << self.width) - 1 << self.low)
+        self.bus.value = self.driven[self.bus._name] = others | value << self.low
+
+
+class Client:
+    """Client `number` of `count` readers or writers of `dut` as if it were alone, for a `Memory` of its own. `driven`,
+    a dictionary, keeps what the clients have written to the buses that they share."""
+
+    BUSES: ClassVar = {"reader": ("m_rreq_", "s_rdat_"), "writer": ("m_wreq_", "m_wdat_", "s_wrsp_")}
+
+    def __init__(self, dut, kind, number, count, driven):
+        self.dut, self.prefixes, self.place = dut, self.BUSES[kind], (number, count, driven)
+
+    def __getattr__(self, name):
+        if name in ("clk", "rst"):
+            return getattr(self.dut, name)
+        if not name.startswith(self.prefixes):
+            raise AttributeError(name)
+        return Part(getattr(self.dut, name), *self.place)

@@ -51,7 +51,7 @@ def reductions(config, rng, parts: int, count: int = 2, split: bool = False, alo
         step = config.lanes if split else 1
         channels = step * (parts if split else int(rng.integers(parts, parts + 5)))
         rows = kernel**2 * (channels + parts * max(step, config.cols)) + config.lanes  # of weights, at most
-        if computes and wgt_at + rows > config.wgt_depth:
+        if stores and wgt_at + rows > config.wgt_depth:
             break
         height, width = (int(n) for n in rng.integers(1, py + 1, 2))
         pad, n_last = int(rng.integers(kernel)), int(rng.integers(1, config.cols + 1))

@@ -47,8 +47,20 @@ def _axis(rng, name: str, transpose: int, large: bool) -> dict[str, int]:
     }
 
 
-def random_vector(rng, config: EngineConfig, room: int, operation: int | None = None) -> Drawn:
-    """A VECTOR whose map and result each take `room` bytes at most; `rng` is a random.Random."""
+def taps(instr: Instruction) -> int:
+    """Taps that a VECTOR looks at, about; those outside the map take time, too."""
+    if instr["operation"] == LOAD_TABLE:
+        return 1
+    count = -(-instr["n_beats"] // 64)
+    for name in "yx":
+        found = instr["n_k" + name]
+        count *= instr["n_" + name] * (-(-found // instr["step_" + name]) if instr["transpose"] else found)
+    return count
+
+
+def random_vector(rng, config: EngineConfig, room: int, operation: int | None = None, most: int = 1 << 60) -> Drawn:
+    """A VECTOR whose map and result each take `room` bytes at most and that looks at `most` taps at most; `rng` is a
+    random.Random."""
     beat = config.mem_bytes
     while True:
         kind = rng.choice(OPERATIONS) if operation is None else operation
@@ -89,6 +101,8 @@ def random_vector(rng, config: EngineConfig, room: int, operation: int | None = 
             advance_y=row if back else row * fields["step_y"], advance_x=column if back else column * fields["step_x"]
         )
         instr = instruction(Opcode.VECTOR, **fields)
+        if taps(instr) > most:
+            continue
         assert not problem(instr, config), problem(instr, config)
         return Drawn(instr, sources, results)
 

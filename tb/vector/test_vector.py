@@ -10,29 +10,15 @@ from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import ADD, FIELDS, LOAD_TABLE, SUM, Opcode, instruction
 from gradcore.machine.machine import Machine
 from gradcore.machine.vector import Vector
-from tb.dma.memory import Memory
+from tb.dma.memory import Image
 from tb.support.bench import cycles, reset, start
 from tb.support.cases import first
 from tb.support.runner import expect_elaboration_error, parameter, run
-from tb.support.vectors import place, random_vector
+from tb.support.vectors import place, random_vector, taps
 
 SIZE = 1 << 18
 ROOM = SIZE // 4
-
-
-class Image(Memory):
-    """A memory whose words are those of an array."""
-
-    def __init__(self, dut, image, *args, **kwargs):
-        self.image = image
-        super().__init__(dut, *args, **kwargs)
-
-    def word(self, addr):
-        return int.from_bytes(self.image[addr : addr + self.beat].tobytes(), "little")
-
-    def write(self, addr, data, strb):
-        assert strb == (1 << self.beat) - 1
-        self.image[addr : addr + self.beat] = np.frombuffer(data.to_bytes(self.beat, "little"), np.uint8)
+TAPS = 1 << 15  # of a random instruction
 
 
 def config() -> EngineConfig:
@@ -70,9 +56,9 @@ class Bench:
         self.dut.s_scrub.value = 0
         await cycles(self.dut, 8)
 
-    async def execute(self, operation=None, limit=100_000) -> int:
+    async def execute(self, operation=None, limit=None) -> int:
         """A random instruction; returns its cycles."""
-        drawn, beat = random_vector(random, config(), ROOM, operation), parameter("MEM_W") // 8
+        drawn, beat = random_vector(random, config(), ROOM, operation, TAPS), parameter("MEM_W") // 8
         align = [beat * random.randrange((ROOM - size) // beat + 1) for size in (drawn.sources,) * 2 + (drawn.results,)]
         a, b = (random.randrange(2) * ROOM + at for at in align[:2])
         place(drawn, a, b, 2 * ROOM + align[2])
@@ -82,7 +68,7 @@ class Bench:
             instr[name] = (instr[name] - offset[key]) % (1 << 48)
         return await self.run(instr, offset, limit)
 
-    async def run(self, instr, bases, limit=100_000) -> int:
+    async def run(self, instr, bases, limit=None) -> int:
         instr["base_sel"], instr["base_sel_b"], instr["base_sel_out"] = 0, 1, 2
         self.machine.bases = [*bases.values(), 0]
         self.machine.seed = random.getrandbits(32)
@@ -95,7 +81,7 @@ class Bench:
         while not self.dut.m_done.value:
             await cycles(self.dut, 1)
             taken += 1
-            if taken == limit:
+            if taken == (100_000 + 20 * taps(instr) if limit is None else limit):
                 raise TimeoutError(instr)
         bad = np.flatnonzero(self.memory.image != self.machine.memory)
         assert not len(bad), (instr, bad[:8] - 2 * ROOM, len(bad))

@@ -89,12 +89,9 @@ class Compute:
         weights = [self._weights(c, g).reshape(-1, len(self.columns)) for g in range(groups)]
         acc = [arithmetic.exact_matmul(row, wgt) for row, wgt in zip(np.split(rows, groups, axis=1), weights)]
         if instr["bias"] and instr["mode"] != BP:  # once, with split in the first group's lanes
-            acc[0] = acc[0] + (
-                machine.weights[
-                    self.columns % cols, (instr["bias_base"] + self.columns // cols) % machine.config.wgt_depth
-                ]
-                << instr["bias_exp"]
-            )
+            at = (instr["bias_base"] + self.columns // cols) % machine.config.wgt_depth
+            one = wrap(1 << instr["bias_exp"], self.config.data_width)  # a word, as the array takes it
+            acc[0] = acc[0] + machine.weights[self.columns % cols, at] * one
         return np.concatenate(acc, axis=1)
 
     def _joined(self, acc: np.ndarray) -> np.ndarray:

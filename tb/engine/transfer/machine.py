@@ -22,22 +22,16 @@ SIZE = 1 << 15  # bytes of DRAM
 
 def model(grid: int, cols: int, **more) -> Machine:
     """A machine with small buffers and DRAM, garbage in all of them; words of the data width."""
-    config = EngineConfig(
-        grid=grid,
-        cols=cols,
-        data_width=parameter("DW"),
-        mem_bytes=parameter("MEM_W") // 8,
-        act_depth=64,
-        wgt_depth=64,
-        grad_depth=64,
-        gate_depth=64,
-        **more,
-    )
+    depths = dict.fromkeys(("act_depth", "wgt_depth", "grad_depth", "gate_depth"), 64)
+    if "mem_bytes" not in more:
+        more["mem_bytes"] = parameter("MEM_W") // 8
+    config = EngineConfig(grid, cols, parameter("DW"), **(depths | more))
     rng = np.random.default_rng(random.getrandbits(32))
     machine = Machine(config, rng.integers(0, 256, SIZE, np.uint8), seed=random.getrandbits(32))
     machine.gate.words &= 1
     spare = 64 - config.data_width
-    machine.weights[:] = machine.weights << spare >> spare
+    for held in (machine.weights, *(banks.words for banks in machine.buffers)):
+        held[:] = held << spare >> spare
     machine.gradients[:] = machine.gradients << 64 - config.acc_width >> 64 - config.acc_width
     return machine
 

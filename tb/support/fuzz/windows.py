@@ -10,7 +10,7 @@ from gradcore.isa import registers as reg
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import Opcode
 from tb.support.fuzz.case import ADDRESS, PAGE, SIZE, Case, serial
-from tb.support.vectors import PAIRS, place, random_vector
+from tb.support.vectors import PAIRS, place, random_vector, taps
 
 MOST_TAPS = 100_000  # more of them do not end before the program is stopped
 ROOM = 1 << 14
@@ -30,7 +30,7 @@ def vectors_case(config: EngineConfig, rng) -> Case:
         return start
 
     for kind in kinds:
-        drawn = random_vector(rng, config, ROOM, kind)
+        drawn = random_vector(rng, config, ROOM, kind, MOST_TAPS)
         old = [start for start, size in made if size >= drawn.sources]
         a, b = (rng.choice(old) if old and rng.random() < 0.5 else room(drawn.sources) for _ in range(2))
         out = room(drawn.results)
@@ -55,17 +55,6 @@ def vectors_case(config: EngineConfig, rng) -> Case:
         rng.getrandbits(32),
         True,
     )
-
-
-def candidates(instr) -> int:
-    """Taps that are looked at, about."""
-    count = -(-instr["n_beats"] // 64) if instr["operation"] != isa.LOAD_TABLE else 1
-    for name in "yx":
-        taps = instr["n_k" + name]
-        if instr["transpose"]:
-            taps = -(-taps // instr["step_" + name])
-        count *= instr["n_" + name] * taps if instr["operation"] != isa.LOAD_TABLE else 1
-    return count
 
 
 def _axis(instr, name: str) -> Iterator[int]:
@@ -106,14 +95,14 @@ def pages(start: int, size: int) -> Iterator[tuple[int, int]]:
 def effect(instr, case: Case, config: EngineConfig, rights) -> tuple[set, int, list]:
     """(rights that it lacks, cycles at most, spans that it may write) of a VECTOR."""
     beat = config.mem_bytes
-    size, taps = instr["n_beats"] * beat, candidates(instr)
+    size, looked = instr["n_beats"] * beat, taps(instr)
 
     def lacks(page: int, right: int) -> bool:
         return not (page < len(rights) and rights[page] & right)
 
     lacking, spans = set(), []
     loads = instr["operation"] == isa.LOAD_TABLE
-    long = taps > MOST_TAPS
+    long = looked > MOST_TAPS
     if not long:
         pixels = reads(instr, case.bases)
         if any(lacks(page, reg.READ) for start in pixels for page, _ in pages(start, size)):
@@ -125,11 +114,11 @@ def effect(instr, case: Case, config: EngineConfig, rights) -> tuple[set, int, l
             break
         spans.append((start & ADDRESS, (start & ADDRESS) + part))
         start += part
-    passes = taps * (2 if instr["operation"] in PAIRS else 1)
+    passes = looked * (2 if instr["operation"] in PAIRS else 1)
     beats = (0 if loads else instr["n_y"] * instr["n_x"] * instr["n_beats"]) + passes * min(64, instr["n_beats"])
     beats += instr["n_beats"] * loads * beat
     return (
         lacking | ({reg.READ, reg.WRITE} if long else set()),
-        1000 + 12 * taps + 200 * min(passes, 4000) + 24 * beats,
+        1000 + 12 * looked + 200 * min(passes, 4000) + 24 * beats,
         spans,
     )
