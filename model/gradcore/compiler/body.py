@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass, field
 
+from gradcore.compiler.limits import TooMany
 from gradcore.compiler.map_groups import MapGroup
 from gradcore.compiler.memory_map import Gates, MapTensor
 from gradcore.compiler.operation import Op, Place, Rows
@@ -18,7 +19,7 @@ class Body:
     """Operations of one program.
 
     weight_rows, grad_rows: `Rows` by layer. resident: slots by tensor where all stays in the buffers, else empty.
-    notes: how layers in strips are computed.
+    most: instructions that are too many. notes: how layers in strips are computed.
     weights, gradients: where tiles of layers in strips go, one behind the other.
     held: layers whose weights are in the weight buffer. newest: slots of the last layer's input and output. table: name
     of the one that VECTOR has. cleared: are the zeros written? late: VECTORs that nothing in the forward pass waits
@@ -30,6 +31,7 @@ class Body:
     weight_rows: list[Rows]
     grad_rows: list[Rows]
     resident: dict[Key, Slots]
+    most: int
     ops: list[Op] = field(default_factory=list)
     held: list[int] = field(default_factory=list)
     newest: list[Slots] = field(default_factory=list)
@@ -54,6 +56,11 @@ class Body:
         found = place_tiles(self.setting, index, wanted, stages, self.phases % 2 == 0)
         self.phases += 1
         return found
+
+    def check_number(self) -> None:
+        """Raises TooMany where there are too many instructions."""
+        if len(self.ops) >= self.most:
+            raise TooMany(None, "instructions of the program", len(self.ops), self.most)
 
     def note(self, index: int, step: str, text: str, group: MapGroup | None = None) -> None:
         """Says in the listing how a step of a layer, or of a group of it, is computed."""

@@ -17,8 +17,9 @@ class Choices:
     flat: the coarsest fold of what poolings by windows stand between, whose tensors have fold 0; None for no limit.
     floors: (stage, fold) pairs, the finest fold allowed; stage 2*l is layer l's sums, 2*l+1 its output.
     strips: layers that are computed in strips of block rows, from DRAM to DRAM.
+    low: strips have at most 1/low of a map's block rows: the first one is there sooner.
     spilled: layers whose gates go to DRAM from FP to BP.
-    shares: layers with gates in DRAM where those of each COLS maps of a block begin at a beat.
+    scattered: layers with gates in DRAM where those of each COLS maps of a block begin at a beat.
     resident: every tensor stays in the operand buffers, where that is possible.
     beside: the first layer's WU runs beside the chain before it, where that is possible.
     between: layers in strips whose BP comes between the tiles of their WU, which may keep UPDATE from the gradients.
@@ -34,8 +35,9 @@ class Choices:
     flat: int | None = None
     floors: tuple[tuple[int, int], ...] = ()
     strips: frozenset[int] = frozenset()
+    low: int = 1
     spilled: frozenset[int] = frozenset()
-    shares: frozenset[int] = frozenset()
+    scattered: frozenset[int] = frozenset()
     resident: bool = True
     beside: bool = True
     between: frozenset[int] = frozenset()

@@ -161,7 +161,7 @@ def compile_program(name: str, setting: Setting, most: int = INDEX_LIMIT) -> Com
             behind = int(why.rpartition(" ")[2]) % setting.config.mem_bytes
             assert op.beats and behind, f"{op.layer}: {op.text}: {why}"
             users = {index for index, p in enumerate(setting.layers) if p.name == op.layer}
-            raise CompileError(op.layer, "bytes behind a beat of a piece of a tensor", behind, 0, shares=users)
+            raise CompileError(op.layer, "bytes behind a beat of a piece of a tensor", behind, 0, scattered=users)
     ops, needs, spans = in_order_of_start(ops)
     tokens = add_tokens(ops, needs)
     for index, op in enumerate(ops):

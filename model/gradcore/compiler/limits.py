@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the compiler refuses."""
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 # What a field of an instruction holds, for messages.
 QUANTITIES = {
@@ -18,45 +20,105 @@ QUANTITIES = {
 }
 
 
-# What is refused, and why. doc/architecture.md shows this table.
+@dataclass(frozen=True)
+class Refusal:
+    """what: what is refused, in words; why; quantity: the pattern of `CompileError.quantity` that says it."""
+
+    what: str
+    why: str
+    quantity: str
+
+
+# doc/architecture.md shows this table. A quantity that no row has is an error in the compiler.
 REFUSED = (
-    ("data width, accumulator width, minibatch", "the engine or the network has another"),
-    (
-        "vectors of what a strip reads or gives",
-        "an operand buffer holds less than one tap of one block needs of COLS maps: up to 16 x COLS vectors",
+    Refusal("data width, minibatch", "the engine or the network has another", "data width of the network|minibatch"),
+    Refusal(
+        "bits of a sum, a shift", "the accumulators have fewer", "bits of its largest sum|shift|steps of a sum of .*"
     ),
-    ("gate vectors of a strip", "the gate buffer holds less than that of a pooled layer, beside gates that stay"),
-    ("weight or gradient rows of a tap of one column group", "less than COLS rows and one of the bias fit"),
-    (
+    Refusal(
+        "vectors of what a strip reads or gives, of tiles, of the classes",
+        "an operand buffer holds less than one tap of one block needs of COLS maps: up to 16 x COLS vectors",
+        "vectors of .*",
+    ),
+    Refusal(
+        "gate vectors of a strip, of the targets",
+        "the gate buffer holds less than that of a pooled layer, beside gates that stay",
+        "gate vectors of .*",
+    ),
+    Refusal(
+        "weight or gradient rows of a tap of one column group",
+        "less than COLS rows and one of the bias fit",
+        "(weight|gradient) rows.*|rows from tap to tap",
+    ),
+    Refusal(
         "a convolution with a stride of other than whole beats of maps behind another layer",
         "VECTOR moves the taps of a pixel side by side in whole beats",
+        "a .* of stride .* maps behind another layer",
     ),
-    (
+    Refusal(
         "a convolution in groups of other than multiples of COLS maps",
         "a column group, and what a LOAD brings of a group, would begin in the middle of COLS channels",
+        "a .* in .* groups of .* maps",
     ),
-    ("an addition of more than two tensors", "VECTOR adds two"),
-    (
-        "a dropout that others than the next convolution read, a second layer on the input",
-        "its factors are the drain's; images have one fold",
+    Refusal(
+        "a convolution in groups with a stride",
+        "taps lie side by side with all maps",
+        "a .* in .* groups with a stride",
     ),
-    (
-        "a sigmoid, tanh, mean or addition before a loss other than softmax",
+    Refusal("an addition of more than two tensors", "VECTOR adds two", "an addition of .* tensors"),
+    Refusal(
+        "terms of an addition in formats that differ much, a local gradient with more fraction bits than its products",
+        "VECTOR shifts to the left by 15 bits at most, and only where it adds",
+        "an addition of formats .*|a .* fraction bits than .*|a .* more fraction bits",
+    ),
+    Refusal(
+        "a dropout that others than the next convolution read",
+        "its factors are the drain's",
+        "a .* the next convolution read",
+    ),
+    Refusal(
+        "a second layer on the input, or one without weights",
+        "images have one fold, and no layer makes them",
+        ".* of the network's input",
+    ),
+    Refusal(
+        "a sigmoid, tanh, mean or addition before a loss other than softmax, a dropout or leaky ReLU before any",
         "the drain makes the local gradient of what the array leaves",
+        "an? .* before the loss.*",
     ),
-    ("a maximum pooling of 256 pixels in 8 bits", "a word cannot number them, and none"),
-    (
+    Refusal(
+        "a maximum pooling of 256 pixels in 8 bits", "a word cannot number them, and none", "a window of .* pixels"
+    ),
+    Refusal(
         "a dropout behind or before a sigmoid, tanh or pooling, a leaky ReLU behind one",
         "their factors are the drain's",
+        "dropout|leaky ReLU|ReLU|sigmoid|tanh|addition|average pooling|maximum pooling",
     ),
-    ("numbers of an instruction", "layers, minibatches, padding beyond what an instruction says"),
+    Refusal(
+        "pieces of a tensor that are no whole beats",
+        "a transfer begins and ends with a beat",
+        "bytes behind a beat of .*",
+    ),
+    Refusal(
+        "numbers of an instruction, instructions",
+        "layers, minibatches, padding, coefficients beyond what an instruction or its counters say",
+        "|".join([*QUANTITIES.values(), "a number of an instruction", "instructions of .*", "learning rate or .*"]),
+    ),
 )
 
 
+def refusal(quantity: str) -> Refusal:
+    """The row of `REFUSED` that has a quantity. Raises LookupError where there is none."""
+    for row in REFUSED:
+        if re.fullmatch(row.quantity, quantity):
+            return row
+    raise LookupError(f"no reason is known to refuse '{quantity}'")
+
+
 class CompileError(ValueError):
-    """A network that does not fit an engine. Attributes: layer (name or None), quantity, need, limit; for the
+    """A network that does not fit an engine. Attributes: layer (name or None), quantity, need, limit, refusal; for the
     search: stages whose folds may be coarser, layers that may be computed in strips, the layer whose gates may go to
-    DRAM, layers whose gates may lie in shares."""
+    DRAM, layers whose gates may be scattered."""
 
     def __init__(
         self,
@@ -67,12 +129,18 @@ class CompileError(ValueError):
         stages: tuple[int, ...] = (),
         strips: Iterable[int] = (),
         spilled: int | None = None,
-        shares: Iterable[int] = (),
+        scattered: Iterable[int] = (),
     ) -> None:
         self.layer, self.quantity, self.need, self.limit = layer, quantity, need, limit
-        self.stages, self.strips, self.spilled, self.shares = stages, frozenset(strips), spilled, frozenset(shares)
+        self.refusal = refusal(quantity)
+        self.stages, self.strips, self.spilled = stages, frozenset(strips), spilled
+        self.scattered = frozenset(scattered)
         where = f"layer '{layer}': " if layer else ""
         super().__init__(f"{where}{quantity} is {need}, limit {limit}")
+
+
+class TooMany(CompileError):
+    """A program of more instructions than are wanted."""
 
 
 @contextmanager
@@ -81,7 +149,7 @@ def blaming(cause: CompileError) -> Iterator[None]:
     try:
         yield
     except CompileError as error:
-        if not cause.stages:
+        if isinstance(error, TooMany) or not cause.stages:
             raise
-        more = cause.strips | error.strips, cause.spilled, error.shares
+        more = cause.strips | error.strips, cause.spilled, error.scattered
         raise CompileError(cause.layer, cause.quantity, cause.need, cause.limit, cause.stages, *more) from None

@@ -218,11 +218,13 @@ def memory_map(
     groups = alike(layers)
     # What lies alike has its gates alike.
     mates = [{k for k, p in enumerate(layers) if groups.get(p.output, -1 - k) == groups.get(q.output)} for q in layers]
-    shares = choices.shares | {k for k, own in enumerate(mates) if own & choices.shares}
+    scattered = choices.scattered | {k for k, own in enumerate(mates) if own & choices.scattered}
 
     def grain_of(index: int) -> int:
         # The gates that scale a pooled delta lie as it does.
-        grains = [bits if layers[k].pool and k in strips - shares else unit(k, k + 1) for k in {index} | mates[index]]
+        grains = [
+            bits if layers[k].pool and k in strips - scattered else unit(k, k + 1) for k in {index} | mates[index]
+        ]
         return max(grains)
 
     def in_dram(name: str, own: MapLayout) -> MapTensor:
@@ -283,7 +285,7 @@ def memory_map(
         count = least = ceil_div(images, (config.grid >> tile.fold) ** 2)
         if users <= strips or index in choices.spilled:
             grain = bits if users <= strips else 1
-            share = config.cols if users <= strips and users & shares else 0
+            share = config.cols if users <= strips and users & scattered else 0
             sizes = (config.word_bytes, config.mem_bytes, grain, share)
             own = GateLayout(config.grid, tile.fold, images, *p.conv_shape, *sizes)
             spilled[index] = MapTensor(f"{p.name}.gate", own, FIXED, place(own.size), _tile(own))

@@ -10,7 +10,6 @@ from gradcore.compiler.body import Body
 from gradcore.compiler.chains import backward_chains, forward_chains
 from gradcore.compiler.estimate import timeline
 from gradcore.compiler.forward import forward_chain
-from gradcore.compiler.limits import CompileError
 from gradcore.compiler.operation import Op
 from gradcore.compiler.rows import place_rows
 from gradcore.compiler.setting import Setting
@@ -31,6 +30,7 @@ def operations(setting: Setting, train: bool, most: int) -> tuple[list[Op], list
         place_rows(setting, "weight", config.wgt_depth),
         place_rows(setting, "gradient", config.grad_depth) if train else [],
         resident_slots(setting) if train and setting.choices.resident and not setting.choices.strips else {},
+        most,
     )
     strips = setting.choices.strips
     for chain in forward_chains(setting, body.weight_rows, train):
@@ -39,7 +39,7 @@ def operations(setting: Setting, train: bool, most: int) -> tuple[list[Op], list
             body.forget()
         else:
             forward_chain(body, chain)
-        _check_number(body, most)
+        body.check_number()
     late_indices(body)
     if train:
         start = body.newest[0].buffer if body.newest else 0
@@ -50,13 +50,8 @@ def operations(setting: Setting, train: bool, most: int) -> tuple[list[Op], list
                 body.forget()
             else:
                 backward_chain(body, chain, beside if chain is chains[-1] else [], start)
-            _check_number(body, most)
+            body.check_number()
     return body.ops, body.notes
-
-
-def _check_number(body: Body, most: int) -> None:
-    if len(body.ops) >= most:
-        raise CompileError(None, "instructions of the program", len(body.ops), most)
 
 
 def in_order_of_start(ops: list[Op]) -> tuple[list[Op], list[dict[int, int]], list[tuple[int, int]]]:

@@ -35,7 +35,7 @@ def fit(setting: Setting, index: int, needs: Sequence[Need]) -> None:
         # All layers in strips leave more of the gate buffer.
         strips = range(len(setting.layers)) if setting.memory.gate_vectors else ()
         raise CompileError(
-            setting.layers[index].name, worst.name, worst.size, worst.depth, stages, strips, shares={index}
+            setting.layers[index].name, worst.name, worst.size, worst.depth, stages, strips, scattered={index}
         )
 
 

@@ -88,8 +88,8 @@ def _halves(body: Body, index: int, group: MapGroup, source: Source, results: di
     halves = [(0, middle), (middle, inputs)]
     sizes = [_vectors(setting, index, source, channels) for channels in halves]
     plan = Strips(p.conv_shape[1:], 1 << fold, 1, 1)
-    shares = [share for maps in _column_groups(group.outputs, cols) for share in dest.shares(maps)]
-    if max(sizes[0] + 2 * max(largest_need(plan, share, False) for share in shares), sizes[1]) > depth:
+    demands = [demand for maps in _column_groups(group.outputs, cols) for demand in dest.demands(maps)]
+    if max(sizes[0] + 2 * max(largest_need(plan, demand, False) for demand in demands), sizes[1]) > depth:
         return []
     results["dest"] = replace(dest, buffer=0, region=Region(sizes[0], depth))
     return halves
@@ -179,8 +179,8 @@ def _blocks(
     results are. With pooling (`step` 2) four blocks share a result."""
     setting, (source, results) = body.setting, tensors
     plan = Strips(shape[1:], 1 << fold, step, step)
-    shares = [share for one in results.values() for maps in groups for share in one.shares(maps)]
-    fit(setting, index, [Need(share.name, largest_need(plan, share, False), share.depth) for share in shares])
+    demands = [demand for one in results.values() for maps in groups for demand in one.demands(maps)]
+    fit(setting, index, [Need(demand.name, largest_need(plan, demand, False), demand.depth) for demand in demands])
     largest = max(images, source.images, *(one.images for one in results.values()))
     # What is loaded into the gate buffer comes with the last part where LOAD needs that buffer for gates, too.
     late = {name for name, one in results.items() if one.load and source.gate}
@@ -189,6 +189,7 @@ def _blocks(
             pixels = plan.pixels(area)
             for maps in groups:
                 for image in range(start, min(start + largest, setting.images), images):
+                    body.check_number()
 
                     def places(last: bool, at: tuple[Area, int, Span] = (pixels, image, maps)) -> dict[str, Place]:
                         return {name: one.place(*at) for name, one in results.items() if last or name not in late}

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gradcore.compiler.choices import Choices
 from gradcore.compiler.compiled import INDEX_LIMIT, CompiledNetwork, compile_program
 from gradcore.compiler.folds import backward_steps, delta_shape, has_windows
-from gradcore.compiler.limits import CompileError
+from gradcore.compiler.limits import CompileError, TooMany
 from gradcore.compiler.memory_map import MemoryMap, memory_map
 from gradcore.compiler.operation import Op
 from gradcore.compiler.setting import Setting
@@ -22,6 +22,7 @@ from gradcore.network.description import Network
 
 # Network, engine, images, whether deltas are kept, what has been tried.
 Task = tuple[Network, EngineConfig, int, bool, dict[Choices, CompiledNetwork]]
+LOW = 8  # `Choices.low` where it is tried
 Remedy = Callable[["_Refused", Choices], Choices | None]
 
 
@@ -30,7 +31,7 @@ def search(network: Network, config: EngineConfig, images: int, keep: bool) -> C
     best = fastest(network, config, images, keep)
     if name := _finer_without_pooling(best):
         with suppress(CompileError):
-            apart = fastest(network, config, images, keep, frozenset({name}))
+            apart = fastest(network, config, images, keep, frozenset({name}), _many(best))
             # The estimate knows what VECTORs cost to half a hundredth.
             if 100 * _cycles(apart) < 99 * _cycles(best):
                 return apart
@@ -49,10 +50,15 @@ def _finer_without_pooling(found: CompiledNetwork) -> str:
 
 
 def fastest(
-    network: Network, config: EngineConfig, images: int, keep: bool, apart: frozenset[str] = frozenset()
+    network: Network,
+    config: EngineConfig,
+    images: int,
+    keep: bool,
+    apart: frozenset[str] = frozenset(),
+    limit: int = INDEX_LIMIT,
 ) -> CompiledNetwork:
-    """The fastest programs found with the 2x2 maximum poolings behind the layers `apart` as stages. Raises CompileError
-    where none fits."""
+    """The fastest programs found with the 2x2 maximum poolings behind the layers `apart` as stages, of fewer than
+    `limit` instructions. Raises CompileError where none fits."""
     network = network.with_poolings_apart(apart)
     needed = {index for index, p in enumerate(network.parameters) if p.groups > 1 or p.stages or not p.alone}
     for index in strided_layers(network):
@@ -61,48 +67,57 @@ def fastest(
     task: Task = (network, config, images, keep, {})
     first = forward_layers(network)[0]
     if unfolded(first, config.cols) is first:
-        return _flattest(task, start)
+        return _flattest(task, start, limit)
     try:
-        found = _flattest(task, start.but(unfolded=True))
+        found = _flattest(task, start.but(unfolded=True), limit)
     except CompileError:
-        return _flattest(task, start)  # the unfolded input takes more room
+        return _flattest(task, start, limit)  # the unfolded input takes more room
     if not _one_group(found):
         return found
     # With few images the beats of the unfolded input can cost more than the array steps that it spares.
-    return min(found, _flattest(task, start), key=_cycles)
+    return min(found, _flattest(task, start, limit), key=_cycles)
 
 
-def _flattest(task: Task, choices: Choices) -> CompiledNetwork:
+def _many(compiled: CompiledNetwork) -> int:
+    """So many instructions mean small pieces: not worth the estimate."""
+    return 4 * len(compiled.train.ops)
+
+
+def _flattest(task: Task, choices: Choices, limit: int) -> CompiledNetwork:
     """The fastest of the programs with a limit for the folds beside windows: finer ones than the minibatch fills waste
     lanes, coarser ones take room for the many images of fold 0."""
     network, config, images, *_ = task
     if not strided_layers(network) and not any(has_windows(p) for p in network.parameters):
-        return _fastest(task, choices)
+        return _fastest(task, choices, limit)
     filled = next(fold for fold in range(config.log_grid + 1) if (config.grid >> fold) ** 2 <= images)
     found: list[CompiledNetwork] = []
     for flat in (filled, filled - 1 if filled else 1):
         with suppress(CompileError):
-            most = min((4 * len(one.train.ops) for one in found), default=INDEX_LIMIT)
+            most = min(map(_many, found), default=limit)
             found.append(_fastest(task, choices.but(flat=flat), most))
-    return min(found, key=_cycles) if found else _fastest(task, choices)
+    return min(found, key=_cycles) if found else _fastest(task, choices, limit)
 
 
-def _fastest(task: Task, choices: Choices, limit: int = INDEX_LIMIT) -> CompiledNetwork:
+def _fastest(task: Task, choices: Choices, limit: int) -> CompiledNetwork:
     """The faster of coarser folds and of strips where something does not fit; then the fastest of the programs with
     ever coarser folds of the pooled maps: finer ones take fewer steps, but larger tiles."""
-    best = _fitting(task, choices, _spilled, _coarser, _in_strips, most=limit)
-    if best.setting.choices != choices:
-        with suppress(CompileError):
-            # Many more instructions mean small pieces: not worth the estimate.
-            most = 4 * len(best.train.ops)
-            best = min(best, _fitting(task, choices, _in_strips, _coarser, most=most), key=_cycles)
+    found: list[CompiledNetwork] = []
+    with suppress(TooMany):
+        found.append(_fitting(task, choices, _spilled, _coarser, _in_strips, most=limit))
+    if not found or found[0].setting.choices != choices:
+        try:
+            most = min(map(_many, found), default=limit)
+            found.append(_fitting(task, choices, _in_strips, _coarser, most=most))
+        except CompileError:
+            if not found:
+                raise
+    best = min(found, key=_cycles)
     pooled = [index for index, p in enumerate(best.setting.layers) if p.pool]
     for index in (index for index in pooled if index not in best.setting.choices.strips):
         while (fold := best.memory.folds[index].out) < best.memory.folds[index].fp:
             try:
-                other = _fitting(
-                    task, best.setting.choices.with_floor(2 * index + 1, fold + 1), _spilled, _coarser, _in_strips
-                )
+                floor = best.setting.choices.with_floor(2 * index + 1, fold + 1)
+                other = _fitting(task, floor, _spilled, _coarser, _in_strips, most=_many(best))
             except CompileError:
                 break
             if _cycles(other) >= _cycles(best):
@@ -110,12 +125,19 @@ def _fastest(task: Task, choices: Choices, limit: int = INDEX_LIMIT) -> Compiled
             best = other
     if best.setting.choices.strips:  # what is larger than the buffers can as well have larger tiles
         with suppress(CompileError):
-            finer = _fitting(
-                task, choices.but(finer=True), _spilled, _in_strips, _coarser, most=4 * len(best.train.ops)
-            )
+            finer = _fitting(task, choices.but(finer=True), _spilled, _in_strips, _coarser, most=_many(best))
             best = min(best, finer, key=_cycles)
-    best = _updates_between(_smaller_parts(best))
+    best = _lower_strips(_updates_between(_smaller_parts(best)))
     return _early_gradients(best) if _one_group(best) else best
+
+
+def _lower_strips(best: CompiledNetwork) -> CompiledNetwork:
+    """The same with lower strips where that is faster: they take more instructions, but a pass waits for its first
+    strip alone, and the next one for the last."""
+    if not best.setting.choices.strips:
+        return best
+    other = _try(best, low=LOW)
+    return best if other is best else replace(other, infer=compile_program("infer", other.setting))
 
 
 def _smaller_parts(best: CompiledNetwork) -> CompiledNetwork:
@@ -165,7 +187,7 @@ def _early_gradients(best: CompiledNetwork) -> CompiledNetwork:
     return best
 
 
-def _try(best: CompiledNetwork, **changed: bool | frozenset[int]) -> CompiledNetwork:
+def _try(best: CompiledNetwork, **changed: int | frozenset[int]) -> CompiledNetwork:
     """The faster of a network and the same with other choices that leave its memory map as it is."""
     setting = replace(best.setting, choices=best.setting.choices.but(**changed))
     train = compile_program("train", setting)
@@ -182,7 +204,7 @@ def _fitting(task: Task, choices: Choices, *remedies: Remedy, most: int = INDEX_
                 tried[choices] = _compile(task, choices, most)
             return tried[choices]
         except _Refused as refused:
-            other = next(filter(None, (remedy(refused, choices) for remedy in (*remedies, _in_shares))), None)
+            other = next(filter(None, (remedy(refused, choices) for remedy in (*remedies, _scattered))), None)
             if not other:
                 raise refused.error from None
             choices = other
@@ -250,10 +272,10 @@ def _together(layers: Layers, more: set[int]) -> set[int]:
     return more
 
 
-def _in_shares(refused: _Refused, choices: Choices) -> Choices | None:
-    """The gates of the layers concerned in shares."""
-    more = refused.error.shares
-    return choices.but(shares=choices.shares | more) if not more <= choices.shares else None
+def _scattered(refused: _Refused, choices: Choices) -> Choices | None:
+    """The gates of the layers concerned scattered: those of each COLS maps of a block at a beat."""
+    more = refused.error.scattered
+    return choices.but(scattered=choices.scattered | more) if not more <= choices.scattered else None
 
 
 def _stage_fold(memory: MemoryMap, stage: int) -> int:

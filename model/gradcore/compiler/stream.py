@@ -14,7 +14,7 @@ from gradcore.compiler.parts import Need
 from gradcore.compiler.pieces import SPARE, Piece, load_piece, store_piece
 from gradcore.compiler.rings import Region, Ring, ranges
 from gradcore.compiler.setting import Setting
-from gradcore.compiler.strips import Axis, Share, Strips, fits_twice
+from gradcore.compiler.strips import Axis, Demand, Strips, fits_twice
 from gradcore.compiler.tuples import Area, Span
 from gradcore.isa.instruction import GATE_BUFFER
 from gradcore.network.weighted_layer import LayerParameters
@@ -75,13 +75,13 @@ class Source:
         layout, first, end = self.tensor.layout, maps[0] + self.before, maps[1] + self.before
         return first, end if end < layout.channels or layout.scattered else layout.pitch
 
-    def shares(self, maps: Span) -> list[Share]:
+    def demands(self, maps: Span) -> list[Demand]:
         """What a strip takes."""
         first, end = self.channels(maps)
         vectors, config = self._groups * (end - first), self.body.setting.config
         rows, columns = self.axes
         found = [
-            Share(
+            Demand(
                 "vectors of what a strip reads",
                 config.act_depth,
                 vectors,
@@ -97,7 +97,7 @@ class Source:
             assert self.gates
             depth = self.gates.end - self.gates.first
             found.append(
-                Share("gate vectors of a strip", depth, vectors, rows, columns, False, self._twice == 2, self.stages)
+                Demand("gate vectors of a strip", depth, vectors, rows, columns, False, self._twice == 2, self.stages)
             )
         return found
 
@@ -105,11 +105,13 @@ class Source:
         """What one block of a map of `shape` pixels needs, of maps (first, end)."""
         pixels = [[(at, min(at + block, size)) for at in range(0, size, block)] for size in shape]
         found = []
-        for share in self.shares(maps):
-            spans = [share.spans((rows, columns)) for rows, columns in zip_longest(*pixels, fillvalue=(0, 1))]
+        for demand in self.demands(maps):
+            spans = [demand.spans((rows, columns)) for rows, columns in zip_longest(*pixels, fillvalue=(0, 1))]
             high, wide = (max(end - first for first, end in axis) for axis in zip(*spans))
             found.append(
-                Need(f"{share.name} of a block", high * wide * share.vectors + share.spare, share.depth, share.ring)
+                Need(
+                    f"{demand.name} of a block", high * wide * demand.vectors + demand.spare, demand.depth, demand.ring
+                )
             )
         return found
 
@@ -128,13 +130,13 @@ class Source:
     def widen(self, plan: Callable[[], Strips], maps: Span, images: int) -> None:
         """Lets one LOAD bring up to `images` images, as long as the strips plan() stay as they are and two fit."""
         strips, layout, (first, end) = plan(), self.tensor.layout, self.channels(maps)
-        spans = {self.shares(maps)[0].spans(strips.pixels(area))[1] for area in strips.areas()}
+        spans = {self.demands(maps)[0].spans(strips.pixels(area))[1] for area in strips.areas()}
         if layout.groups > 1 and end - first < layout.pitch and spans != {(0, layout.columns)}:
             return  # a transfer has two loops around its runs
         while not self.single and 2 * self.images <= images:
             self.batch *= 2
             try:
-                if plan() == strips and fits_twice(strips, self.shares(maps)):
+                if plan() == strips and fits_twice(strips, self.demands(maps)):
                     continue
             except CompileError:
                 pass
@@ -144,8 +146,8 @@ class Source:
     def place(self, area: Area, image: int, maps: Span) -> Place:
         """Place of the image group with `image` for an area in pixels; loads what is missing."""
         setting, layout = self.body.setting, self.tensor.layout
-        share = Share("", 0, 0, self.axes[0], self.axes[1], pairs=self._twice == 2)
-        (first, end), columns = share.spans(area)
+        demand = Demand("", 0, 0, self.axes[0], self.axes[1], pairs=self._twice == 2)
+        (first, end), columns = demand.spans(area)
         channels = self.channels(maps)
         tile = Tile(self.fold, channels[1] - channels[0], 1, columns[1] - columns[0], self._groups, True)
         group = self.tensor.group(image) // self.batch * self.batch
@@ -222,12 +224,12 @@ class Result:
         layout = self.tensor.layout
         return maps[0], maps[1] if maps[1] < layout.channels or layout.scattered else layout.pitch
 
-    def shares(self, maps: Span) -> list[Share]:
+    def demands(self, maps: Span) -> list[Demand]:
         first, end = self.channels(maps)
         depth = self.region.end - self.region.first
         name = "gate vectors of a strip" if self.buffer == GATE_BUFFER else "vectors of what a strip gives"
         rows, columns = self.axes
-        return [Share(name, depth, end - first, rows, columns, stages=self.stages)]
+        return [Demand(name, depth, end - first, rows, columns, stages=self.stages)]
 
     def _piece(self, area: Area, image: int, maps: Span) -> Piece:
         rows, columns = (axis.span(*ends) for axis, ends in zip(self.axes, area))

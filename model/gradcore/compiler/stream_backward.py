@@ -79,9 +79,9 @@ def _errors(body: Body, index: int, group: MapGroup) -> list[Callable[[bool], No
     weights = BackwardWeights(body, index, group)
 
     def strips(maps: Span) -> Strips:
-        given = (share for one in results.values() for share in one.shares(group.taken(maps)))
-        shares = [*delta.shares((0, outputs)), *given]
-        return choose_strips(setting, index, p.in_shape[1:], 1 << fold, 1, shares)
+        given = (demand for one in results.values() for demand in one.demands(group.taken(maps)))
+        demands = [*delta.demands((0, outputs)), *given]
+        return choose_strips(setting, index, p.in_shape[1:], 1 << fold, 1, demands)
 
     try:
         tiles = weights.tiles()

@@ -54,11 +54,11 @@ def _forward_group(body: Body, index: int, group: MapGroup) -> None:
         )
 
     def strips(maps: Span) -> Strips:
-        shares = [
-            *source.shares(every),
-            *(share for one in results.values() for share in one.shares(group.given(maps))),
+        demands = [
+            *source.demands(every),
+            *(demand for one in results.values() for demand in one.demands(group.given(maps))),
         ]
-        return choose_strips(setting, index, p.conv_shape[1:], block, 1 + bool(p.pool), shares)
+        return choose_strips(setting, index, p.conv_shape[1:], block, 1 + bool(p.pool), demands)
 
     weights = ForwardWeights(body, index, group)
     try:

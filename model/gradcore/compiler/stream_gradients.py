@@ -122,8 +122,8 @@ class _Gradients:
         key = self.delta.channels(maps)[1] - maps[0], self.act.before, part
 
         def strips() -> Strips:
-            shares = [*self.delta.shares(maps), *self.act.shares(part.channels)]
-            return choose_strips(self.setting, self.index, self.shape, self.block, 1, shares)
+            demands = [*self.delta.demands(maps), *self.act.demands(part.channels)]
+            return choose_strips(self.setting, self.index, self.shape, self.block, 1, demands)
 
         if key not in self.plans:
             self.act.batch = 1

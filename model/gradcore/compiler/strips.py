@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from gradcore.compiler.limits import CompileError
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.tuples import Area, Span
-from gradcore.isa.fold import ceil_div
+from gradcore.isa.fold import ceil_div, round_up
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Share:
+class Demand:
     """What a strip takes of a buffer: blocks of two axes with `vectors` each. A ring keeps rows for the next strip;
     else two places are wanted."""
 
@@ -82,50 +82,52 @@ class Strips:
 
 
 def choose_strips(
-    setting: Setting, index: int, shape: tuple[int, int], block: int, step: int, shares: list[Share]
+    setting: Setting, index: int, shape: tuple[int, int], block: int, step: int, demands: list[Demand]
 ) -> Strips:
-    """The highest strips with which all shares fit with room for the next strip, else without; of all columns if
-    possible. Strips have a multiple of `step` blocks. Raises CompileError."""
+    """The highest strips that `Choices.low` allows with which all demands fit with room for the next strip, else
+    without; of all columns if possible. Strips have a multiple of `step` blocks. Raises CompileError."""
     high, wide = (ceil_div(size, block) for size in shape)
+    most = round_up(ceil_div(high, setting.choices.low), step)
     columns = wide
     while True:
-        whole = range(-(-high // step) * step, 0, -step)
         for ahead in (True, False):
-            for rows in whole:
+            for rows in range(most, 0, -step):
                 strips = Strips(shape, block, rows, columns)
-                worst = _worst(strips, shares, ahead)
+                worst = _worst(strips, demands, ahead)
                 if worst is None:
                     return strips
         if columns <= step:
             assert worst
-            share, need = worst
-            raise CompileError(setting.layers[index].name, f"{share.name} of a block", need, share.depth, share.stages)
+            demand, need = worst
+            raise CompileError(
+                setting.layers[index].name, f"{demand.name} of a block", need, demand.depth, demand.stages
+            )
         columns = -(-columns // 2 // step) * step
 
 
-def fits_twice(strips: Strips, shares: list[Share]) -> bool:
-    """Do all shares fit with room for the next strip?"""
-    return _worst(strips, shares, True) is None
+def fits_twice(strips: Strips, demands: list[Demand]) -> bool:
+    """Do all demands fit with room for the next strip?"""
+    return _worst(strips, demands, True) is None
 
 
-def _worst(strips: Strips, shares: list[Share], ahead: bool) -> tuple[Share, int] | None:
-    """A share that does not fit and its need, or None. `ahead`: with room for the next strip."""
-    for share in shares:
-        need = largest_need(strips, share, ahead)
-        if need > share.depth:
-            return share, need
+def _worst(strips: Strips, demands: list[Demand], ahead: bool) -> tuple[Demand, int] | None:
+    """A demand that does not fit and its need, or None. `ahead`: with room for the next strip."""
+    for demand in demands:
+        need = largest_need(strips, demand, ahead)
+        if need > demand.depth:
+            return demand, need
     return None
 
 
-def largest_need(strips: Strips, share: Share, ahead: bool) -> int:
-    """What the largest of the strips takes of a share. `ahead`: with room for the next strip."""
+def largest_need(strips: Strips, demand: Demand, ahead: bool) -> int:
+    """What the largest of the strips takes of a demand. `ahead`: with room for the next strip."""
     areas = [strips.pixels(area) for area in strips.areas()]
-    spans = [share.spans(area) for area in areas]
+    spans = [demand.spans(area) for area in areas]
     need = 0
     # The first strip of the next images comes behind the last one.
     for (rows, columns), (then, beside) in zip(spans, spans[1:] + spans[:1]):
         (first, end), more = rows, then[1] - then[0]
-        if share.ring and columns == beside and first <= then[0] <= end and len(spans) > 1:
+        if demand.ring and columns == beside and first <= then[0] <= end and len(spans) > 1:
             more = max(then[1] - end, 0)
-        need = max(need, (end - first + more * ahead) * (columns[1] - columns[0]) * share.vectors + share.spare)
+        need = max(need, (end - first + more * ahead) * (columns[1] - columns[0]) * demand.vectors + demand.spare)
     return need

@@ -153,7 +153,7 @@ def test_refusals_name_what_is_too_large():
 def test_the_document_shows_what_is_refused():
     text = (Path(__file__).parents[3] / "doc" / "architecture.md").read_text()
     for row in REFUSED:
-        assert "| {} | {} |".format(*row) in text
+        assert f"| {row.what} | {row.why} |" in text
 
 
 def test_refuses_other_widths_and_minibatches():

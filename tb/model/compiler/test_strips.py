@@ -13,6 +13,7 @@ from gradcore.compiler.operation import Part
 from gradcore.compiler.parts import Need, cut
 from gradcore.compiler.rings import Region, Ring
 from gradcore.compiler.stream import Source
+from gradcore.compiler.strips import Axis, Demand, choose_strips
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import Opcode
 from gradcore.network.description import Network
@@ -151,7 +152,7 @@ def test_gates_in_shares():
     network = Network("narrow", (1, 2, 5), (Conv(5, (1, 1), (0, 0)), Dense(3)), minibatch=1)
     config = TINY
     compiled = compile_network(network, config)
-    assert compiled.setting.choices.shares and compiled.memory.spilled[0].layout.scattered
+    assert compiled.setting.choices.scattered and compiled.memory.spilled[0].layout.scattered
     train_on_machine(network, config, 1)
 
 
@@ -172,8 +173,22 @@ def test_parts_cover_the_weights_and_fit():
         assert [part.last for part in parts] == [False] * (len(parts) - 1) + [True]
         if depth == 1000:
             assert [part.taps for part in parts] == [6, 6], "only the channels do not fit"
-    with pytest.raises(CompileError, match="rows is 4, limit 3"):
-        cut(setting, 0, Part((0, 3), (0, 3), (0, 4)), lambda part: [Need("rows", part.count, 3)])
+    with pytest.raises(CompileError, match="weight rows is 4, limit 3"):
+        cut(setting, 0, Part((0, 3), (0, 3), (0, 4)), lambda part: [Need("weight rows", part.count, 3)])
+
+
+@pytest.mark.parametrize("step, rows", [(1, [7, 4, 3, 1, 1]), (2, [8, 4, 4, 2, 2])])
+def test_lower_strips_are_a_part_of_the_map(step, rows):
+    """Of a map of 7 block rows, in whole steps; one step where the next strip does not fit besides."""
+    setting = compile_network(MAPS, EngineConfig(grid=4, cols=4)).setting
+
+    def high(low: int, *demands: Demand) -> int:
+        lower = replace(setting, choices=setting.choices.but(low=low))
+        return choose_strips(lower, 0, (26, 26), 4, step, [*demands]).rows
+
+    assert [high(low) for low in (1, 2, 3, 7, 100)] == rows
+    axes = Axis(26, 4), Axis(26, 4)
+    assert high(100, Demand("vectors of a test", 7 * step, 1, *axes)) == step
 
 
 def test_gradients_of_a_chain_lie_apart():
