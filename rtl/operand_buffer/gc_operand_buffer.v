@@ -128,6 +128,8 @@ module gc_operand_buffer #(
     );
 
     // ---- Read
+    // Stages of a read: rotations and masks, the banks' words, the vector.
+    localparam TURN = 1, WORDS = 5, VECTOR = 7;
     wire                rd_valid;
     wire [LOG-1:0]      rd_rot_y;
     wire [LOG-1:0]      rd_rot_x;
@@ -140,7 +142,7 @@ module gc_operand_buffer #(
     localparam SIDE_W = 2*LOG + 2*GRID + COLS;
     wire [SIDE_W-1:0]   turn_side;            // rotations and masks on their way
     wire [SIDE_W-1:0]   mask_side;
-    reg  [6:0]          rd_valid_q;
+    reg  [VECTOR-1:0]   rd_valid_q;           // bit n: in stage n + 1
     wire [LOG-1:0]      turn_y;
     wire [LOG-1:0]      turn_x;
     wire [2*GRID+COLS-1:0] turn_mask_unused;
@@ -174,23 +176,22 @@ module gc_operand_buffer #(
         .m_bank_addr(rd_bank_addr)
     );
 
-    // Rotations and masks come in stage 1; the banks' words in stage 5, the vector in stage 7.
-    gc_delay_line #(.W(SIDE_W), .CYCLES(4)) u_turn_side (.clk(clk), .clear(1'b0),
+    gc_delay_line #(.W(SIDE_W), .CYCLES(WORDS-TURN)) u_turn_side (.clk(clk), .clear(1'b0),
         .s_data({rd_chan_mask, rd_row_mask, rd_col_mask, rd_rot_y, rd_rot_x}), .m_data(turn_side));
-    gc_delay_line #(.W(SIDE_W), .CYCLES(2)) u_mask_side (
+    gc_delay_line #(.W(SIDE_W), .CYCLES(VECTOR-WORDS)) u_mask_side (
         .clk(clk), .clear(1'b0),
         .s_data(turn_side),
         .m_data(mask_side)
     );
-    gc_delay_line #(.W(USER_W), .CYCLES(7)) u_user (.clk(clk), .clear(1'b0), .s_data(s_rd_user), .m_data(m_rd_user));
+    gc_delay_line #(.W(USER_W), .CYCLES(VECTOR)) u_user (.clk(clk), .clear(1'b0), .s_data(s_rd_user), .m_data(m_rd_user));
     assign {turn_mask_unused, turn_y, turn_x} = turn_side;
     assign {chan_mask, row_mask, col_mask, mask_rot_unused} = mask_side;
     always @(posedge clk) begin
-        rd_valid_q <= {rd_valid_q[5:0], s_rd_valid};
-        if (rst) rd_valid_q <= 7'd0;
+        rd_valid_q <= {rd_valid_q[VECTOR-2:0], s_rd_valid};
+        if (rst) rd_valid_q <= {VECTOR{1'b0}};
     end
     gc_rotator2d #(.GRID(GRID), .W(DW), .INVERSE(0)) u_rd_rotator (
-        .clk(clk), .s_valid(rd_valid_q[4]), .s_rot_y(turn_y), .s_rot_x(turn_x), .s_data(rd_banks), .m_data(rd_lanes)
+        .clk(clk), .s_valid(rd_valid_q[WORDS-1]), .s_rot_y(turn_y), .s_rot_x(turn_x), .s_data(rd_banks), .m_data(rd_lanes)
     );
 
     genvar i;
@@ -204,13 +205,13 @@ module gc_operand_buffer #(
             gc_ram_sdp #(.WIDTH(DW), .DEPTH(DEPTH)) u_bank (
                 .clk(clk),
                 .s_wr_en(wr_valid_q[3] && word_q[DW]), .s_wr_addr(wr_bank_addr[i*AW +: AW]), .s_wr_data(word_q[DW-1:0]),
-                .s_rd_en(rd_valid_q[3]), .s_rd_addr(rd_bank_addr[i*AW +: AW]), .m_rd_data(rd_banks[i*DW +: DW])
+                .s_rd_en(rd_valid_q[WORDS-2]), .s_rd_addr(rd_bank_addr[i*AW +: AW]), .m_rd_data(rd_banks[i*DW +: DW])
             );
             assign m_rd_data[i*DW +: DW] = (row_mask[i / GRID] && col_mask[i % GRID] && chan_mask[i % COLS])
                 ? rd_lanes[i*DW +: DW] : {DW{1'b0}};
         end
     endgenerate
-    assign m_rd_valid = rd_valid_q[6];
+    assign m_rd_valid = rd_valid_q[VECTOR-1];
 
     wire _unused = &{1'b0, turn_mask_unused, mask_rot_unused, wr_address_m_chan_mask_unused, rd_valid};
 endmodule

@@ -38,6 +38,7 @@ module gc_softmax #(
     localparam ROOM   = 4;
     // Cycles from a slice to: its new maximum; log2 and u, exponential, new sum; gradient.
     localparam MAX = 2, U = 6, E = 11, SUM = 13, END = 22;
+    localparam BITS = 7;  // cycles from e to its bits in gc_softmax_probability
 
     generate
         if (LANES != 16 && LANES != 64) begin : g_illegal_lanes
@@ -100,7 +101,7 @@ module gc_softmax #(
     gc_delay_line #(.W(1), .CYCLES(SUM)) u_sum_valid (
         .clk(clk), .clear(rst), .s_data(valid[1]), .m_data(sum_valid)
     );
-    gc_delay_line #(.W(2*SLICE), .CYCLES(E+7), .CLEAR(0)) u_targets (
+    gc_delay_line #(.W(2*SLICE), .CYCLES(E+BITS), .CLEAR(0)) u_targets (
         .clk(clk), .clear(1'b0), .s_data({bits, kept}), .m_data({late_bits, late_kept})
     );
     gc_delay_line #(.W(2), .CYCLES(END)) u_end (

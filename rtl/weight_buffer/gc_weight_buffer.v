@@ -42,7 +42,9 @@ module gc_weight_buffer #(
 );
     localparam ADDR_W  = $clog2(DEPTH);
     localparam ROT_W   = $clog2(COLS);
-    localparam WAIT    = LATENCY - 4;
+    localparam FOUND   = 3;               // latency of gc_weight_bank
+    localparam SHORT   = FOUND + 1;       // of a read that does not wait
+    localparam WAIT    = LATENCY - SHORT;
     localparam REQ_W   = ADDR_W + ROT_W + 2;
     localparam ROOM    = ADDR_W > ROT_W ? ADDR_W - ROT_W : 0;
     localparam PART_W  = ROOM < $clog2(PARTS) ? ROOM : $clog2(PARTS);
@@ -58,7 +60,7 @@ module gc_weight_buffer #(
         if (DEPTH < 16 || (DEPTH & (DEPTH-1)) != 0) begin : g_illegal_depth
             gradcore_illegal_parameter_DEPTH_not_a_power_of_two_from_16 u_stop ();
         end
-        if (LATENCY < 4) begin : g_illegal_latency
+        if (LATENCY < SHORT) begin : g_illegal_latency
             gradcore_illegal_parameter_LATENCY_below_4 u_stop ();
         end
         if (PARTS != 1 && PARTS != 2 && PARTS != 4 && PARTS != 8) begin : g_illegal_parts
@@ -116,7 +118,7 @@ module gc_weight_buffer #(
         .s_data({s_rd_split, s_rd_ramp, s_rd_rot, s_rd_addr}),
         .m_data({split, ramp, rot, addr})
     );
-    gc_delay_line #(.W(1), .CYCLES(4)) u_rd_valid (.clk(clk), .clear(rst), .s_data(valid), .m_data(m_rd_valid));
+    gc_delay_line #(.W(1), .CYCLES(SHORT)) u_rd_valid (.clk(clk), .clear(rst), .s_data(valid), .m_data(m_rd_valid));
 
     // Port b; the rows of a ramp lie in two parts at most.
     localparam [31:0] LAST_LANE = COLS - 1;
@@ -143,14 +145,14 @@ module gc_weight_buffer #(
     );
     wire b_read = s_b_valid && s_b_ready;
     assign s_b_ready = !(valid && (split || b_part == first_part || (ramp && b_part == last_part)));
-    gc_delay_line #(.W(1), .CYCLES(4)) u_b_valid (.clk(clk), .clear(rst), .s_data(b_read), .m_data(m_b_valid));
+    gc_delay_line #(.W(1), .CYCLES(SHORT)) u_b_valid (.clk(clk), .clear(rst), .s_data(b_read), .m_data(m_b_valid));
 
     // The rotations go with the words: address, memory and memory output register.
     wire [ROT_W-1:0] rd_rot;
     wire [ROT_W-1:0] b_rot;
     wire [OUT_W-1:0] b_from;
-    gc_delay_line #(.W(ROT_W), .CYCLES(3)) u_rd_rot (.clk(clk), .clear(1'b0), .s_data(rot), .m_data(rd_rot));
-    gc_delay_line #(.W(ROT_W+OUT_W), .CYCLES(3)) u_b_rot (
+    gc_delay_line #(.W(ROT_W), .CYCLES(FOUND)) u_rd_rot (.clk(clk), .clear(1'b0), .s_data(rot), .m_data(rd_rot));
+    gc_delay_line #(.W(ROT_W+OUT_W), .CYCLES(FOUND)) u_b_rot (
         .clk(clk), .clear(1'b0),
         .s_data({b_part, s_b_rot}),
         .m_data({b_from, b_rot})
