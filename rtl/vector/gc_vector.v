@@ -3,7 +3,8 @@
 // `start` begins; cfg_*, the fields of the instruction, are stable until m_done, which comes when the memory has
 // confirmed the last write, or the table has its points. Fields that the engine refuses never come. cfg_base_* are
 // added to the addresses. A beat that is read takes a cycle, a beat of the result WORDS/16 cycles at least beside that;
-// a part of up to 64 beats of a pixel takes 5 cycles per tap and source at least (README). Bit-exact with
+// a part of up to 64 beats of a pixel takes 5 cycles per tap and source at least (README). A pixel of the sources is read
+// once for all windows of a row that it is in, where these are small. Bit-exact with
 // gradcore.machine.vector.
 `default_nettype none
 
@@ -51,6 +52,7 @@ module gc_vector #(
     input  wire [15:0]        cfg_rnd_tag,
     input  wire [15:0]        cfg_n_base,
     input  wire [1:0]         cfg_fold,
+    input  wire [31:0]        cfg_index_behind,
     input  wire [31:0]        cfg_seed,
     // the table is cleared
     input  wire               s_scrub,
@@ -75,13 +77,13 @@ module gc_vector #(
 );
     localparam EW     = DW == 8 ? 8 : 16;             // bits of a word in memory
     localparam WORDS  = MEM_W/EW;
-    localparam AW     = DW == 16 ? 32 : DW + 15;      // bits of a gathered entry
+    localparam AW     = DW > 14 ? 2*DW : DW + 14;     // bits of a gathered entry
     localparam BEAT   = $clog2(MEM_W/8);
     localparam W      = ADDR_W - BEAT;                // bits of an address in beats
     localparam PART   = 64;
     localparam PW     = $clog2(PART);
-    localparam CREDIT = 16;
-    localparam [2:0] INDEX = 3'd1, SUM = 3'd2, CHOOSE = 3'd3, SLOPE = 3'd5, ADD = 3'd6, LOAD_TABLE = 3'd7;
+    localparam CREDIT = PART;
+    localparam [2:0] SUM = 3'd2, CHOOSE = 3'd3, SLOPE = 3'd5, ADD = 3'd6, LOAD_TABLE = 3'd7;
 
     generate
         if (GRID != 4 && GRID != 8) begin : g_illegal_grid
@@ -99,7 +101,7 @@ module gc_vector #(
     endgenerate
 
     // ---- The addresses; the walk begins when they are summed
-    reg  [3:0]   start_q;
+    reg  [2:0]   start_q;
     wire         begins = start_q[2];
     wire [W-1:0] a, b, out;
     gc_vector_sum #(.W(W)) u_a (
@@ -112,22 +114,29 @@ module gc_vector #(
         .clk(clk), .s_a(cfg_addr_out[ADDR_W-1:BEAT]), .s_b(cfg_base_out[ADDR_W-1:BEAT]), .m_sum(out)
     );
     wire plain = cfg_operation == LOAD_TABLE;
-    reg  pair_q, plain_q, sums_q, most_q, choose_q, index_q;
+    reg  pair_q, plain_q, sums_q, most_q, choose_q, indexed_q, keep_q;
+    wire [7:0] unit_y = cfg_transpose ? cfg_step_y : 8'd1;
+    wire [7:0] unit_x = cfg_transpose ? cfg_step_x : 8'd1;
+    wire [9:0] most_y = pair_q ? {1'b0, unit_y, 1'b0} : {unit_y, 2'd0};   // taps for whose rows there are slots
+    wire [9:0] most_x = {unit_x, 2'd0};
     always @(posedge clk) begin
-        start_q  <= {start_q[2:0], start && !rst};
+        start_q  <= {start_q[1:0], start && !rst};
         pair_q   <= cfg_operation == CHOOSE || cfg_operation == SLOPE || cfg_operation == ADD;
         plain_q  <= plain;
         sums_q   <= cfg_operation == SUM || cfg_operation == CHOOSE;
         most_q   <= cfg_operation < SUM;
         choose_q <= cfg_operation == CHOOSE;
-        index_q  <= cfg_operation == INDEX;
-        if (rst) start_q <= 4'd0;
+        indexed_q <= |cfg_index_behind;
+        keep_q    <= {2'd0, cfg_n_ky} <= most_y && {2'd0, cfg_n_kx} <= most_x;
+        if (rst) start_q <= 3'd0;
     end
 
     // ---- What is read: taps, then passes over a part of a pixel
     wire          tap_valid, tap_ready, tap_inside, tap_end;
     wire [W-1:0]  tap_at;
     wire [13:0]   tap;
+    wire [3:0]    tap_slot;
+    wire          tap_seen;
     wire [PW-1:0] tap_beats;
     gc_window_walker #(.W(W), .PART(PART)) u_walker (
         .clk(clk), .rst(rst), .start(begins), .cfg_plain(plain_q), .cfg_transpose(cfg_transpose),
@@ -140,20 +149,20 @@ module gc_vector #(
         .cfg_first_y(cfg_first_y), .cfg_first_x(cfg_first_x), .cfg_phase_y(cfg_phase_y), .cfg_phase_x(cfg_phase_x),
         .cfg_height(cfg_height), .cfg_width(cfg_width),
         .m_valid(tap_valid), .m_ready(tap_ready), .m_inside(tap_inside), .m_end(tap_end),
-        .m_at(tap_at), .m_tap(tap), .m_beats(tap_beats)
+        .m_at(tap_at), .m_tap(tap), .m_slot(tap_slot), .m_seen(tap_seen), .m_beats(tap_beats)
     );
-    localparam RECORD = PW + 14 + 4;
+    localparam RECORD = PW + 14 + 4 + 6;
     wire          read_valid, read_ready, made_valid, made_ready;
     wire [W-1:0]  read_at;
     wire [RECORD-1:0] made;
     gc_vector_passes #(.W(W), .PW(PW)) u_passes (
-        .clk(clk), .rst(rst), .cfg_pair(pair_q), .cfg_a(a), .cfg_b(b),
+        .clk(clk), .rst(rst), .cfg_pair(pair_q), .cfg_keep(keep_q), .cfg_indexed(indexed_q), .cfg_a(a), .cfg_b(b),
         .s_valid(tap_valid), .s_ready(tap_ready), .s_inside(tap_inside), .s_end(tap_end),
-        .s_at(tap_at), .s_tap(tap), .s_beats(tap_beats),
+        .s_at(tap_at), .s_tap(tap), .s_slot(tap_slot), .s_seen(tap_seen), .s_beats(tap_beats),
         .m_req_valid(read_valid), .m_req_ready(read_ready), .m_addr(read_at),
         .m_valid(made_valid), .m_ready(made_ready || plain_q),
-        .m_beats(made[PW-1:0]), .m_tap(made[PW +: 14]),
-        .m_b(made[PW+14]), .m_first(made[PW+15]), .m_last(made[PW+16]), .m_void(made[PW+17])
+        .m_beats(made[PW-1:0]), .m_tap(made[PW +: 14]), .m_slot(made[PW+14 +: 4]), .m_fill(made[PW+18]),
+        .m_kept(made[PW+19]), .m_first(made[PW+20]), .m_last(made[PW+21]), .m_void(made[PW+22]), .m_again(made[PW+23])
     );
     wire              pass_valid, pass_ready;
     wire [RECORD-1:0] pass;
@@ -174,7 +183,7 @@ module gc_vector #(
     );
 
     // ---- What becomes of the beats
-    wire                gather_ready, point_ready, idle, credit, take, give, gathered;
+    wire                gather_ready, point_ready, idle, credit, take, give, gathered, gathered_again;
     wire [WORDS*AW-1:0] entries;
     wire [$clog2(CREDIT):0] credit_free_unused;
     assign beat_ready = plain_q ? point_ready : gather_ready;
@@ -182,12 +191,12 @@ module gc_vector #(
         .clk(clk), .rst(rst), .s_take(take), .s_give(give), .m_any(credit), .sts_free(credit_free_unused)
     );
     gc_vector_gather #(.WORDS(WORDS), .DW(DW), .EW(EW), .AW(AW), .PW(PW)) u_gather (
-        .clk(clk), .rst(rst), .cfg_sums(sums_q), .cfg_most(most_q), .cfg_choose(choose_q), .cfg_index(index_q),
-        .cfg_single(!pair_q),
+        .clk(clk), .rst(rst), .cfg_sums(sums_q), .cfg_most(most_q), .cfg_choose(choose_q), .cfg_pair(pair_q),
         .s_valid(pass_valid), .s_ready(pass_ready), .s_beats(pass[PW-1:0]), .s_tap(pass[PW +: 14]),
-        .s_b(pass[PW+14]), .s_first(pass[PW+15]), .s_last(pass[PW+16]), .s_void(pass[PW+17]),
+        .s_slot(pass[PW+14 +: 4]), .s_fill(pass[PW+18]), .s_kept(pass[PW+19]),
+        .s_first(pass[PW+20]), .s_last(pass[PW+21]), .s_void(pass[PW+22]), .s_again(pass[PW+23]),
         .s_beat_valid(beat_valid && !plain_q), .s_beat_ready(gather_ready), .s_beat(beat),
-        .s_credit(credit), .m_take(take), .m_valid(gathered), .m_entries(entries)
+        .s_credit(credit), .m_take(take), .m_valid(gathered), .m_again(gathered_again), .m_entries(entries)
     );
     wire             word_valid, word_ready;
     wire [MEM_W-1:0] word;
@@ -196,22 +205,18 @@ module gc_vector #(
         .cfg_multiplier(cfg_multiplier), .cfg_shift(cfg_shift), .cfg_shift_a(cfg_shift_a), .cfg_shift_b(cfg_shift_b),
         .cfg_seed(cfg_seed), .cfg_rnd_tag(cfg_rnd_tag), .cfg_n_base(cfg_n_base), .cfg_fold(cfg_fold),
         .cfg_n_beats(cfg_n_beats), .cfg_n_x(cfg_n_x), .s_start(begins),
-        .s_valid(gathered), .s_entries(entries), .m_give(give),
+        .s_valid(gathered), .s_index(gathered_again), .s_entries(entries), .m_give(give),
         .m_valid(word_valid), .m_ready(word_ready), .m_data(word),
         .s_scrub(s_scrub), .s_scrub_addr(s_scrub_addr),
         .s_point_valid(beat_valid && plain_q), .s_point_ready(point_ready), .s_points(beat), .sts_idle(idle)
     );
 
-    // ---- The result: a row of pixels is a run
-    reg         write_q;
-    reg  [31:0] run_q;
-    wire        write_ready, written;
-    wire [1:0]  writer_unused;
-    gc_dma_writer #(.ADDR_W(ADDR_W), .MEM_W(MEM_W)) u_writer (
-        .clk(clk), .rst(rst), .s_desc_valid(write_q), .s_desc_ready(write_ready), .s_addr({out, {BEAT{1'b0}}}),
-        .s_run_beats(run_q), .s_n1(cfg_n_y), .s_stride1(run_q << BEAT), .s_n2(16'd1), .s_stride2(32'd0),
-        .s_valid(word_valid), .s_ready(word_ready), .s_data(word), .s_strb({(MEM_W/8){1'b1}}),
-        .m_done(written), .sts_starved(writer_unused[0]), .sts_empty(writer_unused[1]),
+    // ---- The result
+    wire        written;
+    gc_vector_result #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .PART(PART)) u_result (
+        .clk(clk), .rst(rst), .start(begins && !plain_q), .cfg_out(out), .cfg_behind(cfg_index_behind),
+        .cfg_n_beats(cfg_n_beats), .cfg_n_y(cfg_n_y), .cfg_n_x(cfg_n_x),
+        .s_valid(word_valid), .s_ready(word_ready), .s_data(word), .m_done(written),
         .m_wreq_valid(m_wreq_valid), .m_wreq_ready(m_wreq_ready), .m_wreq_addr(m_wreq_addr), .m_wreq_len(m_wreq_len),
         .m_wdat_valid(m_wdat_valid), .m_wdat_ready(m_wdat_ready), .m_wdat_data(m_wdat_data),
         .m_wdat_strb(m_wdat_strb), .m_wdat_last(m_wdat_last), .s_wrsp_valid(s_wrsp_valid)
@@ -222,16 +227,12 @@ module gc_vector #(
     reg [15:0] left_q;
     wire       loaded = loads_q && ~(|left_q) && idle;
     always @(posedge clk) begin
-        run_q <= cfg_n_x * cfg_n_beats;
-        if (start_q[3] && !plain_q) write_q <= 1'b1;
-        else if (write_ready)       write_q <= 1'b0;
         if (begins && plain_q) loads_q <= 1'b1;
         else if (loaded)       loads_q <= 1'b0;
         if (begins)                                   left_q <= cfg_n_beats;
         else if (beat_valid && beat_ready && plain_q) left_q <= left_q - 16'd1;
         m_done <= written || loaded;
         if (rst) begin
-            write_q <= 1'b0;
             loads_q <= 1'b0;
             m_done  <= 1'b0;
         end
@@ -239,7 +240,7 @@ module gc_vector #(
 
     wire _unused = &{1'b0, cfg_addr, cfg_addr_b, cfg_addr_out, cfg_base, cfg_base_b, cfg_base_out, cfg_stride_y,
                      cfg_stride_x, cfg_advance_y, cfg_advance_x, pass_level_unused, drained_unused,
-                     credit_free_unused, writer_unused};
+                     credit_free_unused};
 endmodule
 
 `default_nettype wire

@@ -29,6 +29,7 @@ module gc_vector_finish #(
     input  wire [15:0]         cfg_n_x,
     input  wire                s_start,        // of an instruction
     input  wire                s_valid,
+    input  wire                s_index,        // of a maximum: its index
     input  wire [WORDS*AW-1:0] s_entries,
     output wire                m_give,
     output wire                m_valid,
@@ -69,19 +70,25 @@ module gc_vector_finish #(
         mode_q    <= exact ? 2'd0 : cfg_rounding;
     end
 
-    // ---- Beats of entries, then parts of them
-    wire                queue_valid, queue_ready, part_valid;
-    wire [WORDS*AW-1:0] queue_data;
-    wire [LANES*AW-1:0] part;
-    wire                free;
+    // ---- Beats of entries, then parts of them, each with s_index
+    localparam PART_W = LANES*AW + 1;
+    wire                    queue_valid, queue_ready, part_valid, free;
+    wire [PARTS*PART_W-1:0] queue_in, queue_data;
+    wire [PART_W-1:0]       part;
+    genvar i;
+    generate
+        for (i = 0; i < PARTS; i = i + 1) begin : g_part
+            assign queue_in[i*PART_W +: PART_W] = {s_index, s_entries[i*LANES*AW +: LANES*AW]};
+        end
+    endgenerate
     wire                queue_s_ready_unused;
     wire [$clog2(DEPTH):0] queue_level_unused;
-    gc_stream_fifo #(.WIDTH(WORDS*AW), .DEPTH(DEPTH)) u_queue (
-        .clk(clk), .rst(rst), .s_valid(s_valid), .s_ready(queue_s_ready_unused), .s_data(s_entries),
+    gc_stream_fifo #(.WIDTH(PARTS*PART_W), .DEPTH(DEPTH)) u_queue (
+        .clk(clk), .rst(rst), .s_valid(s_valid), .s_ready(queue_s_ready_unused), .s_data(queue_in),
         .m_valid(queue_valid), .m_ready(queue_ready), .m_data(queue_data), .sts_level(queue_level_unused)
     );
     assign m_give = queue_valid && queue_ready;
-    gc_stream_downsize #(.WIDTH(LANES*AW), .RATIO(PARTS)) u_parts (
+    gc_stream_downsize #(.WIDTH(PART_W), .RATIO(PARTS)) u_parts (
         .clk(clk), .rst(rst), .s_valid(queue_valid), .s_ready(queue_ready), .s_data(queue_data),
         .m_valid(part_valid), .m_ready(free), .m_flush(1'b0), .m_data(part)
     );
@@ -110,11 +117,10 @@ module gc_vector_finish #(
         .cfg_fold(cfg_fold), .cfg_n_beats(cfg_n_beats), .cfg_n_x(cfg_n_x),
         .s_step(part_valid && free && &mode_q), .m_rnd(rnd)
     );
-    genvar i;
     generate
         for (i = 0; i < LANES; i = i + 1) begin : g_lane
             gc_vector_finish_lane #(.DW(DW), .AW(AW)) u_lane (
-                .clk(clk), .cfg_sum(sum_q), .cfg_index(index_q), .cfg_relu(relu_q), .cfg_table(table_q),
+                .clk(clk), .cfg_sum(sum_q), .s_index(part[LANES*AW] || index_q), .cfg_relu(relu_q), .cfg_table(table_q),
                 .cfg_add(add_q), .cfg_scale(scale_q), .cfg_scale_b(scale_b_q), .cfg_place(place_q),
                 .cfg_shift(shift_q), .cfg_mode(mode_q), .s_entry(part[i*AW +: AW]),
                 .m_place(place[i*16 +: 16]), .s_point(point[i*16 +: 16]), .s_next(next[i*16 +: 16]),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes a word of the result from a gathered entry (gc_vector_lane): saturate(round_shift(x * y + b * z)), where x is
-// the entry's sum (cfg_sum), its low word (cfg_index) or its high one, y is cfg_scale or the table's value at the low
+// the entry's sum (cfg_sum), its low word (s_index) or its high one, y is cfg_scale or the table's value at the low
 // word (cfg_table), and b * z the second term of an addition (cfg_add). One per cycle, 20 cycles latency, free running.
 // The table's place leaves after 3 cycles; its points are taken 4 later, the random number of the entry 17 cycles
 // behind it. Bit-exact with gradcore.machine.vector.
@@ -12,8 +12,7 @@ module gc_vector_finish_lane #(
 ) (
     input  wire          clk,
     input  wire          cfg_sum,
-    input  wire          cfg_index,
-    input  wire          cfg_relu,       // of cfg_index: all bits one where the high word is not above 0
+    input  wire          cfg_relu,       // of an index: all bits one where the high word is not above 0
     input  wire          cfg_table,
     input  wire          cfg_add,
     input  wire [15:0]   cfg_scale,      // unsigned
@@ -21,6 +20,7 @@ module gc_vector_finish_lane #(
     input  wire [4:0]    cfg_place,      // left shift of the word on its way to the table, 16 is none
     input  wire [5:0]    cfg_shift,
     input  wire [1:0]    cfg_mode,
+    input  wire          s_index,
     input  wire [AW-1:0] s_entry,
     output reg  [15:0]   m_place,        // signed
     input  wire [15:0]   s_point,        // signed: of the segment's begin and its end
@@ -45,7 +45,7 @@ module gc_vector_finish_lane #(
     wire           over  = ~(&whole[FW-17:15]) && |whole[FW-17:15];
     always @(posedge clk) begin
         x1_q     <= cfg_sum ? s_entry[XW-1:0]
-                  : cfg_index ? {{14{low[DW-1]}}, low} | {XW{none}} : {{14{high[DW-1]}}, high};
+                  : s_index ? {{14{low[DW-1]}}, low} | {XW{none}} : {{14{high[DW-1]}}, high};
         b1_q     <= low;
         coarse_q <= extended << {cfg_place[4:3], 3'd0};
         fine_q   <= coarse_q << cfg_place[2:0];

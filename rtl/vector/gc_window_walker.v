@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks through the windows of a VECTOR (doc/instructions.md): pixel by pixel of the result, of each its parts of up to
-// PART beats, of each its taps in raster order. A word is a tap inside the map (m_inside), the end of a part (m_end),
-// or both: m_at its place in beats from the first source's address, m_tap its number, m_beats the part's beats less
-// one. A tap takes three cycles. `start` begins; cfg_* are stable until the last word has left. With cfg_plain there is
+// Walks through the windows of a VECTOR (doc/instructions.md): row by row of the result, of each the parts of up to PART
+// beats, of each its pixels, of each its taps in raster order. A word is a tap inside the map (m_inside), the end of a
+// part of a pixel (m_end), or both: m_at its place in beats from the first source's address, m_tap its number, m_beats
+// the part's beats less one, m_slot the low bits of its row and column in the map; with m_seen the pixel before had a
+// tap there, too. A tap takes three cycles. `start` begins; cfg_* are stable until the last word has left. With cfg_plain there is
 // one pixel, and it counts as inside.
 `default_nettype none
 
@@ -38,6 +39,8 @@ module gc_window_walker #(
     output wire          m_end,
     output wire [W-1:0]  m_at,
     output wire [13:0]   m_tap,
+    output wire [3:0]    m_slot,
+    output wire          m_seen,
     output wire [$clog2(PART)-1:0] m_beats
 );
     localparam PW = $clog2(PART);
@@ -48,21 +51,21 @@ module gc_window_walker #(
     reg        busy_q;
     reg [1:0]  wait_q;
     reg        begin_q;
-    reg [15:0] left_q;          // beats of the pixel from this part on
+    reg [15:0] left_q;          // beats of a pixel from this part on
     reg        last_part_q;
     reg [PW-1:0] beats_q;
     reg [15:0] row_tap_q;       // number of the first tap of this row of taps
 
-    wire       inside_y, inside_x, tap_end_y, tap_end_x, end_y, end_x, moves_y, moves_x;
+    wire       inside_y, inside_x, tap_end_y, tap_end_x, end_y, end_x, moves_y, moves_x, seen_y_unused;
     wire [7:0] tap_y, tap_x;
     wire       part_end = tap_end_y && tap_end_x;
     wire       at_tap   = busy_q && wait_q == 2'd0;
     wire       step     = at_tap && (m_ready || !m_valid);
     wire       all_x    = end_x || cfg_plain;
     wire       all_y    = end_y || cfg_plain;
-    wire [2:0] level    = !tap_end_x ? 3'd0 : !tap_end_y ? 3'd1 : !last_part_q ? 3'd2 : !all_x ? 3'd3 : 3'd4;
-    wire       pixel    = part_end && last_part_q;
-    wire       line     = pixel && all_x;
+    wire [2:0] level    = !tap_end_x ? 3'd0 : !tap_end_y ? 3'd1 : !all_x ? 3'd2 : !last_part_q ? 3'd3 : 3'd4;
+    wire       part     = part_end && all_x;
+    wire       line     = part && last_part_q;
 
     assign m_inside = (inside_y && inside_x) || cfg_plain;
     assign m_end    = part_end;
@@ -75,20 +78,22 @@ module gc_window_walker #(
         .cfg_first(cfg_first_y), .cfg_size(cfg_height), .cfg_count(cfg_n_y),
         .s_first(begin_q), .s_next(step && line), .s_again(step && part_end && !line),
         .s_tap(step && tap_end_x && !part_end),
-        .m_tap(tap_y), .m_inside(inside_y), .m_last_tap(tap_end_y), .m_last(end_y), .m_moves(moves_y)
+        .m_tap(tap_y), .m_inside(inside_y), .m_last_tap(tap_end_y), .m_last(end_y), .m_moves(moves_y),
+        .m_row(m_slot[3:2]), .m_seen(seen_y_unused)
     );
     gc_window_axis u_x (
         .clk(clk), .cfg_transpose(cfg_transpose), .cfg_taps(cfg_n_kx), .cfg_step(cfg_step_x), .cfg_phase(cfg_phase_x),
         .cfg_first(cfg_first_x), .cfg_size(cfg_width), .cfg_count(cfg_n_x),
-        .s_first(begin_q || (step && line)), .s_next(step && pixel && !line), .s_again(step && tap_end_x && !pixel),
+        .s_first(begin_q || (step && part)), .s_next(step && part_end && !part), .s_again(step && tap_end_x && !part_end),
         .s_tap(step && !tap_end_x),
-        .m_tap(tap_x), .m_inside(inside_x), .m_last_tap(tap_end_x), .m_last(end_x), .m_moves(moves_x)
+        .m_tap(tap_x), .m_inside(inside_x), .m_last_tap(tap_end_x), .m_last(end_x), .m_moves(moves_x),
+        .m_row(m_slot[1:0]), .m_seen(m_seen)
     );
     gc_window_address #(.W(W)) u_address (
         .clk(clk), .cfg_down(cfg_transpose),
-        .cfg_steps({cfg_advance_y, cfg_advance_x, HOP, cfg_stride_y, cfg_stride_x}),
+        .cfg_steps({cfg_advance_y, HOP, cfg_advance_x, cfg_stride_y, cfg_stride_x}),
         .s_clear(start), .s_move(step), .s_level(level),
-        .s_stay(level == 3'd3 ? !moves_x : level == 3'd4 && !moves_y), .m_at(m_at)
+        .s_stay(level == 3'd2 ? !moves_x : level == 3'd4 && !moves_y), .m_at(m_at)
     );
 
     always @(posedge clk) begin
@@ -97,8 +102,8 @@ module gc_window_walker #(
         else if (wait_q != 2'd0)  wait_q <= wait_q - 2'd1;
         if (begin_q)                                 busy_q <= 1'b1;
         else if (step && line && all_y)              busy_q <= 1'b0;
-        if (begin_q || (step && pixel)) left_q <= cfg_n_beats;
-        else if (step && part_end)      left_q <= left_q - MOST;
+        if (begin_q || (step && line)) left_q <= cfg_n_beats;
+        else if (step && part)         left_q <= left_q - MOST;
         last_part_q <= left_q <= MOST;
         beats_q     <= left_q <= MOST ? left_q[PW-1:0] - {{(PW-1){1'b0}}, 1'b1} : {PW{1'b1}};
         row_tap_q   <= tap_y * cfg_n_kx;
@@ -109,7 +114,7 @@ module gc_window_walker #(
         end
     end
 
-    wire _unused = &{1'b0, row_tap_q[15:14]};
+    wire _unused = &{1'b0, row_tap_q[15:14], seen_y_unused};
 endmodule
 
 `default_nettype wire

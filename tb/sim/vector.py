@@ -32,7 +32,12 @@ def vector():
         if operation == LOAD_TABLE:
             work.drain(values)
             continue
-        for k, beat in enumerate(to_bytes(values, 1).reshape(-1, 8)):
-            found.expect(addr=out + 8 * k, data=int.from_bytes(beat.tobytes(), "little"))
+        n_y, n_x, behind = (drawn.instr[name] for name in ("n_y", "n_x", "index_behind"))
+        beats = to_bytes(values, 1).reshape(len(values), n_y * n_x, -1, 8)
+        for pixel in range(n_y * n_x):  # of one part each, or one to a row
+            for k, result in enumerate(beats[:, pixel]):
+                for n, beat in enumerate(result):
+                    at = out + k * behind + 8 * (pixel * len(result) + n)
+                    found.expect(addr=at, data=int.from_bytes(beat.tobytes(), "little"))
     found.wait()
     return found

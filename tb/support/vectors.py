@@ -29,7 +29,7 @@ class Drawn:
 
     instr: Instruction
     sources: int  # bytes of a source's map
-    results: int  # bytes of the result
+    results: int  # bytes of the result, with that of the indices
 
 
 def _axis(rng, name: str, transpose: int, large: bool) -> dict[str, int]:
@@ -93,6 +93,9 @@ def random_vector(rng, config: EngineConfig, room: int, operation: int | None = 
         sources, results = fields["height"] * row, fields["n_y"] * fields["n_x"] * beats * beat
         if kind == LOAD_TABLE:
             sources, results = max(sources, beats * beat), 0
+        if kind == MAXIMUM and rng.random() < 0.7:
+            fields["index_behind"] = results + beat * rng.choice([0, 0, 1, 7])
+            results += fields["index_behind"]
         if max(sources, results) > room:
             continue
         fields |= dict(n_beats=beats, stride_y=row, stride_x=column)

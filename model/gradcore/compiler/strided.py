@@ -52,7 +52,7 @@ def _unfolded(move: Move, index: int) -> list[Op]:
             place |= {f"n_{axis}": count, f"first_{axis}": start, f"step_{axis}": step, extent: size}
             place |= {f"stride_{axis}": stride, f"advance_{axis}": step * stride}
             found *= sum(0 <= start + k * step < size for k in range(count))
-        return move.op(MAXIMUM, [source], result, place, found, behind=first * tap)
+        return move.op(MAXIMUM, [source], result, place, (found, found), behind=first * tap)
 
     joined = source.layout.pitch == maps
     inside = [x for x in range(wide) if columns == 1 or (joined and 0 <= x * right - left <= width - columns)]

@@ -2,8 +2,8 @@
 """VECTOR: the stages behind a layer, image group by image group, from DRAM to DRAM."""
 
 from gradcore.compiler.body import Body
-from gradcore.compiler.memory_map import FIXED
-from gradcore.compiler.moves import ONE, Move, vector_cycles
+from gradcore.compiler.memory_map import FIXED, MapTensor
+from gradcore.compiler.moves import MOST_BEHIND, ONE, Move, vector_cycles
 from gradcore.compiler.operation import Op, make
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.stages import StepPlace, TableTensor
@@ -28,9 +28,8 @@ def forward_stages(body: Body, index: int) -> None:
             move = Move(setting, setting.layers[index].name, group)
             if group < place.result.layout.groups:
                 insert(body, _forward(body, move, place))
-                if body.train and place.indices:
-                    stage = place.step.stage
-                    relu = place.step.relu or bool(stage and isinstance(stage.operator, Relu))
+                if body.train and place.indices and not _indices_beside(body, place):
+                    relu = _indices_of_relu(place)
                     body.late += move.windows(INDEX, _windows(place), [*place.sources], place.indices, relu=relu)
 
 
@@ -86,10 +85,25 @@ def _forward(body: Body, move: "Move", place: StepPlace) -> list[Op]:
         elif isinstance(operator, Relu):
             ops.append(move.positive(sources[0], place.result))
         elif isinstance(operator, MaxPooling):
-            ops += move.windows(MAXIMUM, windows, sources, place.result)
+            indices = _indices_beside(body, place)
+            relu = bool(indices) and _indices_of_relu(place)
+            ops += move.windows(MAXIMUM, windows, sources, place.result, indices, relu=relu)
         else:
-            ops += move.windows(SUM, windows, sources, place.result, multiplier=_share(windows), **more)
+            ops += move.windows(SUM, windows, sources, place.result, None, multiplier=_share(windows), **more)
     return ops
+
+
+def _indices_beside(body: Body, place: StepPlace) -> MapTensor | None:
+    """Indices of a step that come with its result: those of a maximum that does not lie too far before them."""
+    maximum = place.step.stage and isinstance(place.step.stage.operator, MaxPooling) and _windows(place) != ONE
+    if not (body.train and maximum and place.indices):
+        return None
+    return place.indices if 0 < place.indices.addr - place.result.addr <= MOST_BEHIND else None
+
+
+def _indices_of_relu(place: StepPlace) -> bool:
+    """Are indices gates, too?"""
+    return place.step.relu or _is_relu(place)
 
 
 def _backward(body: Body, move: "Move", place: StepPlace) -> list[Op]:
@@ -190,4 +204,4 @@ def _need_table(body: Body, layer: str, table: TableTensor) -> list[Op]:
         **dict.fromkeys(("n_y", "n_x", "n_ky", "n_kx", "step_y", "step_x", "height", "width"), 1),
     )
     reads = [(f"dram{FIXED}", table.addr, table.end)]
-    return [Op(instr, layer, f"load {table.name}", vector_cycles(1, beats, 1, 0), beats, reads)]
+    return [Op(instr, layer, f"load {table.name}", vector_cycles(1, beats), beats, reads)]

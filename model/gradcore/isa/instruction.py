@@ -208,6 +208,7 @@ FIELDS: dict[Opcode, dict[str, Field]] = {
         "shift": Field(31, 0, 6),
         "shift_a": Field(31, 6, 5, True),
         "shift_b": Field(31, 11, 5, True),
+        "index_behind": Field(32, 0, 32),
         **_halves(36, "rnd_tag", "n_base"),
         "fold": Field(38, 0, 2),
     },

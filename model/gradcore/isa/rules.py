@@ -9,6 +9,7 @@ from gradcore.isa.instruction import (
     FACTOR_KEEP,
     FP,
     GATE_BUFFER,
+    MAXIMUM,
     SUM,
     TABLE,
     WU,
@@ -32,7 +33,7 @@ _BEATS = {  # fields that must be multiples of the beat
     Opcode.STORE: ("addr", "stride1", "stride2"),
     Opcode.LOADW: ("addr", "stride1", "stride2"),
     Opcode.UPDATE: ("addr", "momentum_addr"),
-    Opcode.VECTOR: ("addr", "addr_b", "addr_out", "stride_y", "stride_x", "advance_y", "advance_x"),
+    Opcode.VECTOR: ("addr", "addr_b", "addr_out", "stride_y", "stride_x", "advance_y", "advance_x", "index_behind"),
 }
 # Fields with a largest value below their width's; those of folds are None: log2 of the grid.
 _LIMITS: dict[Opcode, dict[str, int | None]] = {
@@ -87,9 +88,10 @@ def problem(instr: Instruction, config: EngineConfig) -> str:
 
 def _vector_limits(instr: Instruction) -> dict[str, int]:
     """Largest values of fields of a VECTOR that follow from its others."""
+    limits = {} if instr["operation"] == MAXIMUM else {"index_behind": 0}
     if instr["operation"] >= TABLE:
-        return {**dict.fromkeys(_WINDOW, 1), "transpose": 0}
+        return limits | dict.fromkeys(_WINDOW, 1) | {"transpose": 0}
     if not instr["transpose"]:
-        return {"operation": SUM}
+        return limits | {"operation": SUM}
     low = {"operation": CHOOSE} if instr["operation"] >= SUM else {"transpose": 0}
-    return {**low, "phase_y": instr["step_y"] - 1, "phase_x": instr["step_x"] - 1}
+    return limits | {**low, "phase_y": instr["step_y"] - 1, "phase_x": instr["step_x"] - 1}

@@ -69,21 +69,23 @@ class Vector:
     # The machine's interface
 
     def gather(self) -> np.ndarray:
-        """Words of the result (pixels, words); of a load of the table its points."""
+        """Words of the results (results, pixels, words): of a maximum with indices two; of a load of the table its
+        points."""
         instr = self.instr
         if instr["operation"] == LOAD_TABLE:
             points = from_bytes(self._bytes(instr["base_sel"], instr["addr"], self.size), POINT_BYTES)[: SEGMENTS + 1]
             return np.concatenate([points, self.machine.table[len(points) :]])
-        return np.stack([self._pixel(y, x) for y in range(self.shape[0]) for x in range(self.shape[1])])
+        operations = (MAXIMUM, INDEX) if instr["index_behind"] else (instr["operation"],)
+        pixels = [(y, x) for y in range(self.shape[0]) for x in range(self.shape[1])]
+        return np.stack([[self._pixel(operation, *pixel) for pixel in pixels] for operation in operations])
 
-    def _pixel(self, y: int, x: int) -> np.ndarray:
+    def _pixel(self, operation: int, y: int, x: int) -> np.ndarray:
         instr, config = self.instr, self.machine.config
         taps = list(self._taps(y, x))
         words = self.size // config.word_bytes
         numbers = np.array([tap for tap, _ in taps], np.int64)
         a = np.array([self._words(instr["base_sel"], instr["addr"] + at) for _, at in taps], np.int64)
         a = a.reshape(len(taps), words)
-        operation = instr["operation"]
         if operation == MAXIMUM:
             return a.max(axis=0) if taps else np.zeros(words, np.int64)
         if operation == INDEX:
@@ -134,11 +136,13 @@ class Vector:
             self.machine.table = rng.integers(-99, 99, SEGMENTS + 1)
             return
         words = self.size // self.machine.config.word_bytes
-        self.drain(rng.integers(-99, 99, (self.shape[0] * self.shape[1], words)))
+        results = 2 if self.instr["index_behind"] else 1
+        self.drain(rng.integers(-99, 99, (results, self.shape[0] * self.shape[1], words)))
 
     def drain(self, values: np.ndarray) -> None:
         if self.instr["operation"] == LOAD_TABLE:
             self.machine.table = values
             return
-        data = to_bytes(values, self.machine.config.word_bytes)
-        self._bytes(self.instr["base_sel_out"], self.instr["addr_out"], len(data))[:] = data
+        for k, result in enumerate(values):
+            data, at = to_bytes(result, self.machine.config.word_bytes), self.instr["addr_out"]
+            self._bytes(self.instr["base_sel_out"], at + k * self.instr["index_behind"], len(data))[:] = data

@@ -123,7 +123,7 @@ module gc_instruction_check #(
     wire [5:0]  vec_shift;
     wire [7:0]  vec_n_ky, vec_n_kx, vec_step_y, vec_step_x, vec_phase_y, vec_phase_x;
     wire [15:0] vec_n_beats, vec_n_y, vec_n_x, vec_height, vec_width;
-    wire [31:0] vec_stride_y, vec_stride_x, vec_advance_y, vec_advance_x;
+    wire [31:0] vec_stride_y, vec_stride_x, vec_advance_y, vec_advance_x, vec_index_behind;
     wire [47:0] vec_addr, vec_addr_b, vec_addr_out;
     wire [88:0] vec_unused;
     gc_decode_vector u_vector (
@@ -137,7 +137,8 @@ module gc_instruction_check #(
         .m_step_x(vec_step_x), .m_first_y(vec_unused[22:7]), .m_first_x(vec_unused[38:23]), .m_phase_y(vec_phase_y),
         .m_phase_x(vec_phase_x), .m_height(vec_height), .m_width(vec_width), .m_multiplier(vec_unused[54:39]),
         .m_shift(vec_shift), .m_shift_a(vec_shift_a), .m_shift_b(vec_shift_b),
-        .m_rnd_tag(vec_unused[72:57]), .m_n_base(vec_unused[88:73]), .m_fold(vec_fold)
+        .m_rnd_tag(vec_unused[72:57]), .m_n_base(vec_unused[88:73]), .m_fold(vec_fold),
+        .m_index_behind(vec_index_behind)
     );
     wire spare_end, spare_load, spare_loadw, spare_compute, spare_store, spare_update, spare_vector;
     gc_decode_spare u_spare (
@@ -173,7 +174,8 @@ module gc_instruction_check #(
     wire bad_folds    = SMALL && (&fold || &row_fold || &col_fold || &dst_fold || &gate_fold);
     wire bad_counts   = ~(|n_g) || ~(|n_by) || ~(|n_bx) || ~(|n_ky) || ~(|n_kx) || (wu ? ~(|n_rg) : ~(|n_red));
     wire vec_beats    = |{vec_addr[BEAT-1:0], vec_addr_b[BEAT-1:0], vec_addr_out[BEAT-1:0], vec_stride_y[BEAT-1:0],
-                          vec_stride_x[BEAT-1:0], vec_advance_y[BEAT-1:0], vec_advance_x[BEAT-1:0]};
+                          vec_stride_x[BEAT-1:0], vec_advance_y[BEAT-1:0], vec_advance_x[BEAT-1:0],
+                          vec_index_behind[BEAT-1:0]};
     wire vec_counts   = ~(|vec_n_beats) || ~(|vec_n_y) || ~(|vec_n_x) || ~(|vec_n_ky) || ~(|vec_n_kx)
                      || ~(|vec_step_y) || ~(|vec_step_x) || ~(|vec_height) || ~(|vec_width);
     wire vec_large    = (vec_n_ky[7] && |vec_n_ky[6:0]) || (vec_n_kx[7] && |vec_n_kx[6:0])
@@ -182,7 +184,8 @@ module gc_instruction_check #(
     wire vec_window   = |{vec_n_ky[7:1], vec_n_kx[7:1], vec_step_y[7:1], vec_step_x[7:1], vec_transpose};
     wire vec_back     = !vec_operation[1] || vec_phase_y >= vec_step_y || vec_phase_x >= vec_step_x;
     wire vec_kind     = vec_operation[2] ? vec_window : vec_transpose ? vec_back : vec_operation == CHOOSE;
-    wire bad_vector   = vec_beats || vec_counts || vec_large || vec_kind || spare_vector
+    wire vec_indices  = |vec_index_behind && |vec_operation;
+    wire bad_vector   = vec_beats || vec_counts || vec_large || vec_kind || vec_indices || spare_vector
                      || (vec_operation == ADD && (vec_shift_a[4] || vec_shift_b[4]));
     wire bad_spare    = (opcode == END && spare_end) || (compute && spare_compute) || (opcode == UPDATE && spare_update)
                      || (opcode == LOAD && spare_load) || (opcode == LOADW && spare_loadw)

@@ -35,6 +35,7 @@ module gc_decode_vector (
     output wire [5:0]    m_shift,
     output wire [4:0]    m_shift_a,
     output wire [4:0]    m_shift_b,
+    output wire [31:0]   m_index_behind,
     output wire [15:0]   m_rnd_tag,
     output wire [15:0]   m_n_base,
     output wire [1:0]    m_fold
@@ -70,6 +71,7 @@ module gc_decode_vector (
     assign m_shift        = s_instruction[16*31 +: 6];
     assign m_shift_a      = s_instruction[16*31+6 +: 5];
     assign m_shift_b      = s_instruction[16*31+11 +: 5];
+    assign m_index_behind = s_instruction[16*32 +: 32];
     assign m_rnd_tag      = s_instruction[16*36 +: 16];
     assign m_n_base       = s_instruction[16*37 +: 16];
     assign m_fold         = s_instruction[16*38 +: 2];

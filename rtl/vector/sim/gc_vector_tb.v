@@ -35,7 +35,7 @@ module gc_vector_tb;
         .cfg_phase_y(word[432 +: 8]), .cfg_phase_x(word[440 +: 8]), .cfg_height(word[448 +: 16]),
         .cfg_width(word[464 +: 16]), .cfg_multiplier(word[480 +: 16]), .cfg_shift(word[496 +: 6]),
         .cfg_shift_a(word[502 +: 5]), .cfg_shift_b(word[507 +: 5]),
-        .cfg_rnd_tag(word[576 +: 16]), .cfg_n_base(word[592 +: 16]), .cfg_fold(word[608 +: 2]),
+        .cfg_rnd_tag(word[576 +: 16]), .cfg_n_base(word[592 +: 16]), .cfg_fold(word[608 +: 2]), .cfg_index_behind(word[512 +: 32]),
         .cfg_seed(32'h9d2c5680),
         .s_scrub(scrub_q), .s_scrub_addr(scrub_addr_q),
         .m_rreq_valid(rreq_valid), .m_rreq_ready(left_q == 9'd0), .m_rreq_addr(rreq_addr), .m_rreq_len(rreq_len),

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gradcore.compiler import compile, moves, search
+from gradcore.compiler import compile, moves, search, vectors
 from gradcore.compiler.compile import compile_network
 from gradcore.compiler.limits import CompileError
 from gradcore.isa.config import EngineConfig
@@ -117,8 +117,12 @@ def network_of(*layers, images: int = 20, **more) -> Network:
     return Network("stages", (2, 9, 9), (*layers, Dense(4)), **more)
 
 
+INDEXED = 8  # a maximum with its indices
+
+
 def operations(program) -> list:
-    return [op.instr["operation"] for op in program.ops if op.instr.opcode == Opcode.VECTOR]
+    vectors = [op.instr for op in program.ops if op.instr.opcode == Opcode.VECTOR]
+    return [INDEXED if instr["index_behind"] else instr["operation"] for instr in vectors]
 
 
 MAX, MEAN = MaxPool(window=(3, 3), stride=(2, 2)), AveragePool(window=(9, 9))
@@ -131,11 +135,11 @@ GRID4 = EngineConfig(grid=4, cols=4, mem_bytes=16)
         ((Conv(5, (3, 3), (1, 1), pool=2),), [], []),
         ((Conv(5, (3, 3), (1, 1)), ReluLayer(), MaxPool()), [], []),
         ((Conv(5, (3, 3), (1, 1)), MaxPool(), ReluLayer()), [], []),
-        ((Conv(5, (3, 3), (1, 1)), MAX), [MAXIMUM, INDEX] * 2 + [CHOOSE] * 2, [MAXIMUM] * 2),
+        ((Conv(5, (3, 3), (1, 1)), MAX), [INDEXED] * 2 + [CHOOSE] * 2, [MAXIMUM] * 2),
         ((Conv(5, (3, 3), (1, 1)), MEAN), [SUM, INDEX] * 2 + [SUM, CHOOSE] * 2, [SUM] * 2),
         (
             (Conv(5, (3, 3), (1, 1), relu=False), Tanh(), MaxPool()),
-            [LOAD_TABLE, *([TABLE, MAXIMUM, INDEX] * 2), CHOOSE, LOAD_TABLE, SLOPE, CHOOSE, SLOPE],
+            [LOAD_TABLE, *([TABLE, INDEXED] * 2), CHOOSE, LOAD_TABLE, SLOPE, CHOOSE, SLOPE],
             [LOAD_TABLE, *([TABLE, MAXIMUM] * 2)],
         ),
         ((Conv(5, (3, 3), (1, 1), trainable=False), MAX), [MAXIMUM] * 2, [MAXIMUM] * 2),
@@ -206,18 +210,27 @@ def test_initial_weights_know_what_is_directly_behind():
     assert (without == behind).all()
 
 
-def test_indices_come_later_and_in_bands(monkeypatch):
+def test_gates_come_later_and_in_bands(monkeypatch):
     """The least that the next layer waits for comes first. Nothing is stored between VECTORs of one band each."""
-    network = network_of(Conv(5, (3, 3), (1, 1)), MAX, Conv(6, (3, 3), (1, 1)), images=40)
+    mean = AveragePool(window=(3, 3), stride=(2, 2))
+    network = network_of(Conv(5, (3, 3), (1, 1)), mean, Conv(6, (3, 3), (1, 1)), images=40)
     plain = compile_network(network, GRID4).train
     monkeypatch.setattr(moves, "MOST_CYCLES", 100)
     compile.recent.clear()
     program = compile_network(network, GRID4).train
     found = operations(program)
     assert len(found) > 2 * len(operations(plain)), "several bands of a group"
-    last = max(k for k, op in enumerate(program.ops) if op.instr.opcode == Opcode.VECTOR and "maximum" in op.text)
-    first = min(k for k, op in enumerate(program.ops) if op.instr.opcode == Opcode.VECTOR and "index" in op.text)
+    vectors = [(k, op.text) for k, op in enumerate(program.ops) if op.instr.opcode == Opcode.VECTOR]
+    last = max(k for k, text in vectors if text.startswith("sum") and ".act" in text)
+    first = min(k for k, text in vectors if text.startswith("index"))
     assert last < first
+    train_on_machine(network, GRID4, 1)
+
+
+def test_indices_too_far_behind_come_later(monkeypatch):
+    monkeypatch.setattr(vectors, "MOST_BEHIND", 0)
+    network = network_of(Conv(5, (3, 3), (1, 1)), MAX)
+    assert set(operations(compile_network(network, GRID4).train)) == {MAXIMUM, INDEX, CHOOSE}
     train_on_machine(network, GRID4, 1)
 
 

@@ -108,12 +108,15 @@ def effect(instr, case: Case, config: EngineConfig, rights) -> tuple[set, int, l
         if any(lacks(page, reg.READ) for start in pixels for page, _ in pages(start, size)):
             lacking.add(reg.READ)
     start = case.bases[instr["base_sel_out"]] + instr["addr_out"]
-    for page, part in pages(start, 0 if loads else instr["n_y"] * instr["n_x"] * size):
-        if lacks(page, reg.WRITE):
-            lacking.add(reg.WRITE)
-            break
-        spans.append((start & ADDRESS, (start & ADDRESS) + part))
-        start += part
+    results = () if loads else (0, instr["index_behind"]) if instr["index_behind"] else (0,)
+    for behind in results:
+        at = start + behind
+        for page, part in pages(at, instr["n_y"] * instr["n_x"] * size):
+            if lacks(page, reg.WRITE):  # what lies behind it may come before
+                lacking.add(reg.WRITE)
+            else:
+                spans.append((at & ADDRESS, (at & ADDRESS) + part))
+            at += part
     passes = looked * (2 if instr["operation"] in PAIRS else 1)
     beats = (0 if loads else instr["n_y"] * instr["n_x"] * instr["n_beats"]) + passes * min(64, instr["n_beats"])
     beats += instr["n_beats"] * loads * beat
