@@ -172,9 +172,9 @@ def _bench_layers(name: str, iterations: int, seed: int, json_file: str) -> None
     screen = screen_beside(json_file)
     wrong = False
     for one in large_layers.LAYERS if name == "all" else [name]:
-        network, memory = large_layers.LAYERS[one](), Memory(size=1 << 30)
+        network = large_layers.LAYERS[one]()
         found, _, _ = benches.measure(
-            network, PRESETS[large_layers.PRESET], memory, None, iterations, seed, screen.print
+            network, PRESETS[large_layers.PRESET], Memory(), None, iterations, seed, screen.print
         )
         wrong |= summary.failed(found)
         if name == "all":

@@ -11,7 +11,7 @@ Choice = int | frozenset[int] | tuple[tuple[int, int], ...] | None
 class Choices:
     """One way to compute a network.
 
-    unfolded: WU takes the first layer's taps as input maps.
+    unfolded: WU takes the first layer's taps as input maps: 1 those of a row of the kernel, 2 all.
     finer: folds by array steps instead of passes: mostly finer ones, whose tiles are larger.
     apart: names of layers whose 2x2 maximum pooling is a stage: VECTOR does it, and BP may be in fold 0.
     flat: the coarsest fold of what poolings by windows stand between, whose tensors have fold 0; None for no limit.
@@ -29,7 +29,7 @@ class Choices:
     last_row: the last row of the second layer's kernel comes after the first layer in WU and UPDATE.
     """
 
-    unfolded: bool = False
+    unfolded: int = 0
     apart: frozenset[str] = frozenset()
     finer: bool = False
     flat: int | None = None

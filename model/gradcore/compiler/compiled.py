@@ -16,7 +16,7 @@ from gradcore.compiler.operation import Op
 from gradcore.compiler.order import in_order_of_start, operations
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.tokens import add_tokens
-from gradcore.compiler.unfold import forward_images, unfold_images
+from gradcore.compiler.unfold import ALL_TAPS, forward_images, unfold_images
 from gradcore.isa import instruction as isa
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import Opcode
@@ -97,6 +97,12 @@ class CompiledNetwork:
         return self.setting.memory
 
     @property
+    def room(self) -> int:
+        """Bytes of DRAM that are enough for all of a training, with smaller minibatches and places between."""
+        programs = self.train.binary.size + self.infer.binary.size
+        return 2 * (self.memory.size + 2 * self.memory.act[0].end + 2 * self.memory.target.end + programs)
+
+    @property
     def listing(self) -> str:
         """Memory map and programs as text."""
         return listing.write(self)
@@ -143,7 +149,7 @@ class CompiledNetwork:
         data = np.zeros(wide.end, np.uint8)
         data[: plain.end] = plain.layout.pack(forward_images(x, p))
         if wide is not plain:
-            data[wide.addr :] = wide.layout.pack(unfold_images(x, p))
+            data[wide.addr :] = wide.layout.pack(unfold_images(x, p, self.setting.choices.unfolded == ALL_TAPS))
         return data
 
     def pack_targets(self, labels: ArrayLike) -> np.ndarray:

@@ -14,11 +14,19 @@ from gradcore.compiler.operation import Op
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.tiles import output_tiles
 from gradcore.compiler.tuples import Layers
-from gradcore.compiler.unfold import forward_layers, strided_layers, unfolded
+from gradcore.compiler.unfold import (
+    ALL_TAPS,
+    TAPS_OF_A_ROW,
+    column_groups,
+    forward_layers,
+    strided_layers,
+    unfolded,
+)
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.fold import ceil_div
 from gradcore.isa.instruction import FP, Opcode
 from gradcore.network.description import Network
+from gradcore.network.weighted_layer import LayerParameters
 
 # Network, engine, images, whether deltas are kept, what has been tried.
 Task = tuple[Network, EngineConfig, int, bool, dict[Choices, CompiledNetwork]]
@@ -68,14 +76,25 @@ def fastest(
     first = forward_layers(network)[0]
     if unfolded(first, config.cols) is first:
         return _flattest(task, start, limit)
-    try:
-        found = _flattest(task, start.but(unfolded=True), limit)
-    except CompileError:
-        return _flattest(task, start, limit)  # the unfolded input takes more room
-    if not _one_group(found):
-        return found
+    found: list[CompiledNetwork] = []
+    taps = [ALL_TAPS]
+    wide, rows = (unfolded(first, config.cols, every) for every in (True, False))
+    if rows is not first and _block_time(rows, config) < _block_time(wide, config):
+        taps.append(TAPS_OF_A_ROW)
+    for some in taps:
+        with suppress(CompileError):  # the unfolded input takes more room
+            found.append(_flattest(task, start.but(unfolded=some), min(map(_many, found), default=limit)))
+    if found and not _one_group(found[0]):
+        return min(found, key=_cycles)
     # With few images the beats of the unfolded input can cost more than the array steps that it spares.
-    return min(found, _flattest(task, start, limit), key=_cycles)
+    return min([*found, _flattest(task, start, limit)], key=_cycles)
+
+
+def _block_time(p: LayerParameters, config: EngineConfig) -> int:
+    """About the cycles of a block of the first layer's WU: its steps, or the beats of its operands."""
+    outputs, inputs = p.weight_shape[:2]
+    beats = (inputs + outputs) * config.vector_bytes // config.mem_bytes
+    return max(column_groups(p, config.cols) * config.cols * ceil_div(outputs, config.cols), beats)
 
 
 def _many(compiled: CompiledNetwork) -> int:
@@ -221,7 +240,7 @@ def _compile(task: Task, choices: Choices, most: int = INDEX_LIMIT) -> CompiledN
     network, config, images, keep, _ = task
     forward = layers = forward_layers(network)
     if choices.unfolded:
-        layers = (unfolded(layers[0], config.cols), *layers[1:])
+        layers = (unfolded(layers[0], config.cols, choices.unfolded == ALL_TAPS), *layers[1:])
     memory = None
     try:
         memory = memory_map(network, forward, layers, config, images, choices)

@@ -222,10 +222,11 @@ def update_part(
     other. Their gradients begin at row `base`. Raises CompileError where one does not begin at a beat."""
     p, layout, config = setting.layers[index], setting.memory.weight[index].layout, setting.config
     inputs = p.weight_shape[1]
+    joined = inputs // layout.inputs  # taps that are input maps of one tap
     runs: list[tuple[int, int, int]] = []
     for ky, kx in part.places():
         tap = ky * p.weight_shape[3] + kx
-        for row, channel, number in layout.runs(tap, part.channels):
+        for row, channel, number in layout.runs(tap * joined, part.channels):
             key = tap * inputs + channel
             if runs and runs[-1][0] + runs[-1][2] == row and runs[-1][1] + runs[-1][2] == key:
                 runs[-1] = (*runs[-1][:2], runs[-1][2] + number)

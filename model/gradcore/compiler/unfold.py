@@ -6,7 +6,8 @@ Unfolded, a convolution is a 1x1 convolution with `KY*KX*C` input maps. Channel 
 input holds map c displaced by the tap, of the pixels that the stride takes. That is the order of the rows of weights in
 DRAM: weights, momentum and row keys stay what they are. The engine has no stride: a layer with one is unfolded in FP,
 too, the first one by the host, others by VECTOR. A first layer without one is unfolded in WU alone, where that is
-faster. BP takes a stride as zeros between the pixels of the local gradient.
+faster. There the taps of a row of the kernel can be unfolded alone: a KYx1 convolution with `KX*C` input maps, whose
+rows of weights are in the same order. BP takes a stride as zeros between the pixels of the local gradient.
 """
 
 from dataclasses import replace
@@ -17,6 +18,8 @@ from gradcore.compiler.tuples import Layers
 from gradcore.isa.fold import ceil_div
 from gradcore.network.description import Network
 from gradcore.network.weighted_layer import LayerParameters
+
+TAPS_OF_A_ROW, ALL_TAPS = 1, 2  # that become input maps in WU
 
 
 def forward_layers(network: Network) -> Layers:
@@ -36,23 +39,28 @@ def backward_layers(network: Network) -> Layers:
     return tuple(_spread(p) if p.index in strided else p for p in network.parameters)
 
 
-def unfolded(p: LayerParameters, cols: int) -> LayerParameters:
-    """`LayerParameters` of layer 0 with its taps as input maps, where it has WU and that takes fewer column groups;
-    else `p` itself."""
-    (_, inputs, *kernel) = p.weight_shape
-    taps = kernel[0] * kernel[1]
-    if not p.trainable or p.groups > 1 or ceil_div(taps * inputs, cols) >= taps * ceil_div(inputs, cols):
-        return p
-    return _unfold(p)
+def unfolded(p: LayerParameters, cols: int, rows: bool = True) -> LayerParameters:
+    """`LayerParameters` of layer 0 with its taps as input maps, of each row of the kernel alone unless `rows`, where it
+    has WU and that takes fewer column groups; else `p` itself."""
+    found = _unfold(p, rows)
+    useful = p.trainable and p.groups == 1 and column_groups(found, cols) < column_groups(p, cols)
+    return found if useful else p
 
 
-def unfold_images(x: np.ndarray, p: LayerParameters) -> np.ndarray:
-    """Images (N, C, H, W) as the input (N, KY*KX*C, OH, OW) of the unfolded layer; `p` is the layer as the network has
-    it."""
-    (_, inputs, *kernel), pad, (down, right) = p.weight_shape, p.pad, p.stride
+def column_groups(p: LayerParameters, cols: int) -> int:
+    """Of WU, for each of output maps."""
+    return p.weight_shape[2] * p.weight_shape[3] * ceil_div(p.weight_shape[1], cols)
+
+
+def unfold_images(x: np.ndarray, p: LayerParameters, rows: bool = True) -> np.ndarray:
+    """Images (N, C, H, W) as the input (N, KY*KX*C, OH, OW) of the unfolded layer; unless `rows` as (N, KX*C, H, OW).
+    `p` is the layer as the network has it."""
+    (_, inputs, *kernel), pad, stride = p.weight_shape, p.pad, p.stride
+    if not rows:
+        kernel, pad, stride = [1, kernel[1]], (0, pad[1]), (1, stride[1])
     padded = np.pad(x, ((0, 0), (0, 0), *((n, n) for n in pad)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, kernel, axis=(2, 3))  # N, C, OH, OW, KY, KX
-    windows = windows[:, :, ::down, ::right]
+    windows = windows[:, :, :: stride[0], :: stride[1]]
     return windows.transpose(0, 4, 5, 1, 2, 3).reshape(len(x), kernel[0] * kernel[1] * inputs, *windows.shape[2:4])
 
 
@@ -65,11 +73,14 @@ def _strided(p: LayerParameters) -> bool:
     return p.stride != (1, 1)
 
 
-def _unfold(p: LayerParameters) -> LayerParameters:
+def _unfold(p: LayerParameters, rows: bool = True) -> LayerParameters:
     outputs, inputs, *kernel = p.weight_shape
+    if not rows:
+        maps, shape = kernel[1] * inputs, (outputs, kernel[1] * inputs, kernel[0], 1)
+        return replace(p, in_shape=(maps, p.in_shape[1], p.conv_shape[2]), weight_shape=shape, pad=(p.pad[0], 0))
     maps = kernel[0] * kernel[1] * inputs
-    shape = maps, *p.conv_shape[1:]
-    return replace(p, in_shape=shape, weight_shape=(outputs, maps, 1, 1), pad=(0, 0), stride=(1, 1))
+    shape = (outputs, maps, 1, 1)
+    return replace(p, in_shape=(maps, *p.conv_shape[1:]), weight_shape=shape, pad=(0, 0), stride=(1, 1))
 
 
 def _spread(p: LayerParameters) -> LayerParameters:

@@ -173,10 +173,10 @@ def open_session(
     if backend == "reference":
         check_reductions(network, config)
         return ReferenceSession(network, seed, config.acc_width)
-    compile_network(network, config)  # refuse before building anything
+    compiled = compile_network(network, config)  # refuse before building anything
     if backend == "machine":
         return EngineSession(MachineBackend(config), network, config, seed, say=say)
     if backend not in FRONTS:
         return EngineSession(open_device(backend), network, config, seed, say=say)
     library, sha256 = build_engine(config, say, backend)
-    return EngineSession(SimBackend(library, memory), network, config, seed, sha256, say)
+    return EngineSession(SimBackend(library, memory.at_least(compiled.room)), network, config, seed, sha256, say)

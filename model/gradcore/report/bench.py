@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcore.compiler.compile import compile_network
 from gradcore.compiler.estimate import Bandwidth
 from gradcore.compiler.operation import Op
 from gradcore.compiler.tokens import COMPUTE, dependencies
@@ -71,6 +72,7 @@ def measure(
         ReferenceTrainer(network, seed, acc_width=config.acc_width),
     )
     compared, seconds, cycles, overflows = Comparison(), 0.0, 0, []
+    memory = memory.at_least(compile_network(network, config).room)
     session = EngineSession(SimBackend(library, memory), network, config, seed, sha256)
     try:
         with ThreadPoolExecutor(1) as beside:

@@ -2,7 +2,7 @@
 """The simulated engine as a device: registers, DRAM as a NumPy view, interrupt, event recording."""
 
 import ctypes
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -55,6 +55,10 @@ class Memory:
     stall: float = 0.0
     seed: int = 1
     jitter: int = 0
+
+    def at_least(self, size: int) -> "Memory":
+        """The same, of `size` bytes if it is smaller. What nobody writes takes no memory of the computer."""
+        return replace(self, size=max(self.size, size))
 
     def __post_init__(self) -> None:
         if not 1 <= self.outstanding <= 64:
