@@ -3,8 +3,8 @@
 // `start` begins; cfg_*, the fields of the instruction, are stable until m_done, which comes when the memory has
 // confirmed the last write, or the table has its points. Fields that the engine refuses never come. cfg_base_* are
 // added to the addresses. A beat that is read takes a cycle, a beat of the result WORDS/16 cycles at least beside that;
-// a part of up to 64 beats of a pixel takes 5 cycles per tap and source at least (README). A pixel of the sources is read
-// once for all windows of a row that it is in, where these are small. Bit-exact with
+// a part of up to 64 beats of a pixel takes 5 cycles per tap and source at least (README). A pixel of the sources is
+// read once for all windows of a row that it is in, where these are small. Bit-exact with
 // gradcore.machine.vector.
 `default_nettype none
 
@@ -151,7 +151,7 @@ module gc_vector #(
         .m_valid(tap_valid), .m_ready(tap_ready), .m_inside(tap_inside), .m_end(tap_end),
         .m_at(tap_at), .m_tap(tap), .m_slot(tap_slot), .m_seen(tap_seen), .m_beats(tap_beats)
     );
-    localparam RECORD = PW + 14 + 4 + 6;
+    localparam RECORD = PW + 14 + 4 + 8;
     wire          read_valid, read_ready, made_valid, made_ready;
     wire [W-1:0]  read_at;
     wire [RECORD-1:0] made;
@@ -162,7 +162,8 @@ module gc_vector #(
         .m_req_valid(read_valid), .m_req_ready(read_ready), .m_addr(read_at),
         .m_valid(made_valid), .m_ready(made_ready || plain_q),
         .m_beats(made[PW-1:0]), .m_tap(made[PW +: 14]), .m_slot(made[PW+14 +: 4]), .m_fill(made[PW+18]),
-        .m_kept(made[PW+19]), .m_first(made[PW+20]), .m_last(made[PW+21]), .m_void(made[PW+22]), .m_again(made[PW+23])
+        .m_kept(made[PW+19]), .m_first(made[PW+20]), .m_last(made[PW+21]), .m_void(made[PW+22]), .m_again(made[PW+23]),
+        .m_quiet(made[PW+24]), .m_anew(made[PW+25])
     );
     wire              pass_valid, pass_ready;
     wire [RECORD-1:0] pass;
@@ -183,20 +184,24 @@ module gc_vector #(
     );
 
     // ---- What becomes of the beats
-    wire                gather_ready, point_ready, idle, credit, take, give, gathered, gathered_again;
+    wire                gather_ready, point_ready, idle, take, give, gathered, gathered_again;
     wire [WORDS*AW-1:0] entries;
-    wire [$clog2(CREDIT):0] credit_free_unused;
+    wire                    credit_unused;
+    wire [$clog2(CREDIT):0] credit_free;
+    reg                     credit_q;     // two places were free, of which one may have gone
+    always @(posedge clk) credit_q <= |credit_free[$clog2(CREDIT):1];
     assign beat_ready = plain_q ? point_ready : gather_ready;
     gc_credit_counter #(.CREDITS(CREDIT)) u_credit (
-        .clk(clk), .rst(rst), .s_take(take), .s_give(give), .m_any(credit), .sts_free(credit_free_unused)
+        .clk(clk), .rst(rst), .s_take(take), .s_give(give), .m_any(credit_unused), .sts_free(credit_free)
     );
     gc_vector_gather #(.WORDS(WORDS), .DW(DW), .EW(EW), .AW(AW), .PW(PW)) u_gather (
         .clk(clk), .rst(rst), .cfg_sums(sums_q), .cfg_most(most_q), .cfg_choose(choose_q), .cfg_pair(pair_q),
         .s_valid(pass_valid), .s_ready(pass_ready), .s_beats(pass[PW-1:0]), .s_tap(pass[PW +: 14]),
         .s_slot(pass[PW+14 +: 4]), .s_fill(pass[PW+18]), .s_kept(pass[PW+19]),
         .s_first(pass[PW+20]), .s_last(pass[PW+21]), .s_void(pass[PW+22]), .s_again(pass[PW+23]),
+        .s_quiet(pass[PW+24]), .s_anew(pass[PW+25]),
         .s_beat_valid(beat_valid && !plain_q), .s_beat_ready(gather_ready), .s_beat(beat),
-        .s_credit(credit), .m_take(take), .m_valid(gathered), .m_again(gathered_again), .m_entries(entries)
+        .s_credit(credit_q), .m_take(take), .m_valid(gathered), .m_again(gathered_again), .m_entries(entries)
     );
     wire             word_valid, word_ready;
     wire [MEM_W-1:0] word;
@@ -240,7 +245,7 @@ module gc_vector #(
 
     wire _unused = &{1'b0, cfg_addr, cfg_addr_b, cfg_addr_out, cfg_base, cfg_base_b, cfg_base_out, cfg_stride_y,
                      cfg_stride_x, cfg_advance_y, cfg_advance_x, pass_level_unused, drained_unused,
-                     credit_free_unused};
+                     credit_unused, credit_free[0]};
 endmodule
 
 `default_nettype wire

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gathers the beats of the passes of a VECTOR: of each beat of a part there is an entry, one beat per cycle. What a pass
-// brings is kept in one of 16 slots, or with cfg_pair 8 of each source, where a pass with s_kept finds it. A pass that
-// goes on with entries or slots that are not written yet waits for them, so that a part has a pass every LOOP cycles at
-// most. With a last pass of a part its entries leave, 5 cycles after their beats. A beat is only taken while s_credit,
-// which says that what it may give has a place.
+// Gathers the beats of the passes of a VECTOR: of each beat of a part there is an entry, one beat per cycle. What a
+// pass brings is kept in one of 16 slots, or with cfg_pair 8 of each source, where a pass with s_kept finds it. One
+// that goes on with entries or slots that are not written yet waits for them, so that a part has a pass every LOOP
+// cycles at most. With a last pass of a part its entries leave, 5 cycles after their beats. A beat is only taken while
+// s_credit, which says that what it may give has a place.
 `default_nettype none
 
 module gc_vector_gather #(
@@ -30,6 +30,8 @@ module gc_vector_gather #(
     input  wire                s_last,
     input  wire                s_void,
     input  wire                s_again,      // the entries leave once more
+    input  wire                s_quiet,      // no beat comes
+    input  wire                s_anew,       // it needs nothing that the pass before leaves
     input  wire                s_beat_valid,
     output wire                s_beat_ready,
     input  wire [WORDS*EW-1:0] s_beat,
@@ -45,23 +47,24 @@ module gc_vector_gather #(
 
     reg [PW-1:0] index_q;
     reg [PW-1:0] gap_q;
-    wire         quiet = s_void || s_again || s_kept;        // no beat comes
-    wire         anew  = s_fill || (s_first && (s_void || !(cfg_pair || s_kept)));
-    wire         room  = (anew || ~(|gap_q)) && (s_credit || !s_last);
-    wire         go    = s_valid && room && (quiet || s_beat_valid);
+    reg          near_q;     // it is not zero
+    wire         room  = (s_anew || !near_q) && (s_credit || !s_last);
+    wire         go    = s_valid && room && (s_quiet || s_beat_valid);
     wire         done  = index_q == s_beats;
 
-    assign s_ready      = room && (quiet || s_beat_valid) && done;
-    assign s_beat_ready = s_valid && room && !quiet;
+    assign s_ready      = room && (s_quiet || s_beat_valid) && done;
+    assign s_beat_ready = s_valid && room && !s_quiet;
     assign m_take       = go && s_last;
 
     always @(posedge clk) begin
         if (go) index_q <= done ? {PW{1'b0}} : index_q + ONE;
         if (go && done)  gap_q <= s_beats < SPAN ? SPAN - s_beats : {PW{1'b0}};
-        else if (|gap_q) gap_q <= gap_q - ONE;
+        else if (near_q) gap_q <= gap_q - ONE;
+        near_q <= go && done ? s_beats < SPAN : |gap_q[PW-1:1];
         if (rst) begin
             index_q <= {PW{1'b0}};
             gap_q   <= {PW{1'b0}};
+            near_q  <= 1'b0;
         end
     end
 
@@ -94,7 +97,7 @@ module gc_vector_gather #(
     reg                 keep_low_q, keep_high_q;
     reg  [PW+2:0]       keep_at_q;
     wire [PW+2:0]       at   = {s_slot[2:0], index_q};
-    wire                here = go && !quiet;
+    wire                here = go && !s_quiet;
     wire                high = cfg_pair ? !s_fill : s_slot[3];
     wire [WORDS*EW-1:0] beat_kept, kept_low, kept_high;
     gc_delay_line #(.W(WORDS*EW), .CYCLES(1), .CLEAR(0)) u_keep (

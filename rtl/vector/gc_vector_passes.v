@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns the taps of gc_window_walker into passes over a part of a pixel at one tap. A pass brings the beats of a source,
-// for which a request goes to the DMA, or with m_kept finds them in gc_vector_gather, which keeps what it was brought
-// in m_slot. With cfg_pair a tap whose beats are not kept has a pass before, m_fill, that brings those of the first
-// source. Of each pass goes a record to whoever takes the beats: m_first is the first of a part, m_last the last that
-// changes something. A part without a tap has one pass with m_void, for which nothing is read. With cfg_indexed there
-// is one more behind the last, m_again. A pass every four cycles at most.
+// Turns the taps of gc_window_walker into passes over a part of a pixel at one tap. A pass brings the beats of a
+// source, for which a request goes to the DMA, or with m_kept finds them in gc_vector_gather, which keeps what it was
+// brought in m_slot. With cfg_pair a tap whose beats are not kept has a pass before, m_fill, that brings those of the
+// first source. Of each pass goes a record to whoever takes the beats: m_first is the first of a part, m_last the last
+// that changes something. A part without a tap has one pass with m_void, for which nothing is read. With cfg_indexed
+// there is one more behind the last, m_again. A pass every four cycles at most.
 `default_nettype none
 
 module gc_vector_passes #(
@@ -40,7 +40,9 @@ module gc_vector_passes #(
     output wire          m_first,
     output wire          m_last,
     output reg           m_void,
-    output wire          m_again
+    output wire          m_again,
+    output wire          m_quiet,       // nothing is brought
+    output wire          m_anew         // it needs nothing that the pass before leaves
 );
     // The last tap that came is held until it is known whether another one follows.
     reg          held_q;
@@ -69,6 +71,8 @@ module gc_vector_passes #(
 
     assign s_ready     = !open_q && !end_q;
     assign m_fill      = fill_q;
+    assign m_quiet     = !reads;
+    assign m_anew      = fill_q || (m_first && (m_void || !(cfg_pair || tap_kept_q)));
     assign m_kept      = tap_kept_q;
     assign m_again     = again_q;
     assign m_first     = tap_first_q && !fill_q && !again_q;

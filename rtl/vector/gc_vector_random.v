@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers of the words of the result, WORDS of them for each s_step, 17 cycles latency. Counts what comes, in the
-// order of gc_window_walker: a beat is PARTS steps, a pixel cfg_n_beats beats of vectors of GRID * GRID words, numbered
-// as the maps; pixels are blocks of 2^cfg_fold rows and columns, cfg_n_x of them side by side, taken in parts of 64
-// beats. `start` begins at the first one. Rows and columns count modulo 2^12. Bit-exact with gradcore.machine.vector.
+// Random numbers of the words of the result, WORDS of them for each s_step, 17 cycles latency. Counts what comes, in
+// the order of gc_window_walker: a beat is PARTS steps, a pixel cfg_n_beats beats of vectors of GRID * GRID words,
+// numbered as the maps; pixels are blocks of 2^cfg_fold rows and columns, cfg_n_x of them side by side, taken in parts
+// of 64 beats. `start` begins at the first one. Rows and columns count modulo 2^12. Bit-exact with
+// gradcore.machine.vector.
 `default_nettype none
 
 module gc_vector_random #(

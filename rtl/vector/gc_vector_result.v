@@ -69,8 +69,9 @@ module gc_vector_result #(
     reg          down_q;          // it begins a row
     wire [W-1:0] next;
     wire         ready, done;
+    wire [W-1:0] line = {{(W-32+BEAT){1'b0}}, row_beats_q[31-BEAT:0]};
     gc_vector_sum #(.W(W)) u_next (
-        .clk(clk), .s_a(last_part ? row_q : at_q), .s_b(last_part ? {{(W-32+BEAT){1'b0}}, row_beats_q[31-BEAT:0]} : HOP), .m_sum(next)
+        .clk(clk), .s_a(last_part ? row_q : at_q), .s_b(last_part ? line : HOP), .m_sum(next)
     );
     always @(posedge clk) begin
         wait_q <= {wait_q[2:0], start || (done && !last)};

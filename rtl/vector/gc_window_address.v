@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The place of a tap relative to the first source's address, in beats: five nested places (tap, row of taps, pixel,
-// part of the pixels, row of the result), of which a move changes one and brings all inside it there. s_clear makes them
-// zero; s_move with s_level moves in three cycles. m_at counts modulo 2^W. Steps are unsigned, those of the taps
+// part of the pixels, row of the result), of which a move changes one and brings all inside it there. s_clear makes
+// them zero; s_move with s_level moves in three cycles. m_at counts modulo 2^W. Steps are unsigned, those of the taps
 // downwards with cfg_down.
 `default_nettype none
 

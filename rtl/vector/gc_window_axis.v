@@ -3,7 +3,8 @@
 // counters alone. m_tap is the tap at hand, m_inside says that it exists and that its row lies in the map, m_last_tap
 // that no further one comes, m_last that the row of the result is the last, m_moves that the next one begins elsewhere
 // in the map; m_row are the low bits of the tap's row, m_seen says that the row of the result before, if it is not the
-// first, had a tap there, too. One command at a time; the outputs hold for it from the third cycle on. cfg_* are stable meanwhile.
+// first, had a tap there, too. One command at a time; the outputs hold for it from the third cycle on. cfg_* are stable
+// meanwhile.
 `default_nettype none
 
 module gc_window_axis (

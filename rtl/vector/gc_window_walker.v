@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks through the windows of a VECTOR (doc/instructions.md): row by row of the result, of each the parts of up to PART
-// beats, of each its pixels, of each its taps in raster order. A word is a tap inside the map (m_inside), the end of a
-// part of a pixel (m_end), or both: m_at its place in beats from the first source's address, m_tap its number, m_beats
-// the part's beats less one, m_slot the low bits of its row and column in the map; with m_seen the pixel before had a
-// tap there, too. A tap takes three cycles. `start` begins; cfg_* are stable until the last word has left. With cfg_plain there is
-// one pixel, and it counts as inside.
+// Walks through the windows of a VECTOR (doc/instructions.md): row by row of the result, of each the parts of up to
+// PART beats, of each its pixels, of each its taps in raster order. A word is a tap inside the map (m_inside), the end
+// of a part of a pixel (m_end), or both: m_at its place in beats from the first source's address, m_tap its number,
+// m_beats the part's beats less one, m_slot the low bits of its row and column in the map; with m_seen the pixel before
+// had a tap there, too. A tap takes three cycles. `start` begins; cfg_* are stable until the last word has left. With
+// cfg_plain there is one pixel, and it counts as inside.
 `default_nettype none
 
 module gc_window_walker #(
@@ -84,7 +84,8 @@ module gc_window_walker #(
     gc_window_axis u_x (
         .clk(clk), .cfg_transpose(cfg_transpose), .cfg_taps(cfg_n_kx), .cfg_step(cfg_step_x), .cfg_phase(cfg_phase_x),
         .cfg_first(cfg_first_x), .cfg_size(cfg_width), .cfg_count(cfg_n_x),
-        .s_first(begin_q || (step && part)), .s_next(step && part_end && !part), .s_again(step && tap_end_x && !part_end),
+        .s_first(begin_q || (step && part)), .s_next(step && part_end && !part),
+        .s_again(step && tap_end_x && !part_end),
         .s_tap(step && !tap_end_x),
         .m_tap(tap_x), .m_inside(inside_x), .m_last_tap(tap_end_x), .m_last(end_x), .m_moves(moves_x),
         .m_row(m_slot[1:0]), .m_seen(m_seen)
