@@ -22,7 +22,7 @@ FAULTS = {
     "drain": ("drain/gc_pool2x2_window", "s_pool && right_top", "s_pool || right_top"),
     "upsample": ("upsample/gc_upsample", "gate[l] | ~cfg_scale", "gate[l] & ~cfg_scale"),
     "softmax": ("softmax/gc_softmax_divide_lane", "fits ? {upper", "!fits ? {upper"),
-    "vector": ("vector/gc_vector_lane", "s_word == s_tap", "s_word != s_tap"),
+    "vector": ("vector/gc_vector_gather", "second == early_bits[DW-1:0]", "second != early_bits[DW-1:0]"),
     "update": ("update/gc_update_lane", ".SUBTRACT(1)) u_sum", ".SUBTRACT(0)) u_sum"),
     "dma": ("dma/gc_dma_bursts", "capped < edge_32", "capped > edge_32"),
     "sequencer": ("sequencer/gc_loop_nest", "next + ONE == count", "next + ONE != count"),
