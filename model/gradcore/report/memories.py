@@ -12,6 +12,7 @@ ULTRARAM = ((4096, 72),)
 M20K = ((16384, 1), (8192, 2), (4096, 5), (2048, 10), (1024, 20), (512, 40))
 VU9P = {"RAMB36": 2160, "UltraRAM": 960}
 S10_1SG280 = {"M20K": 11721}
+PIXEL_DEPTH = 512  # of gc_vector_gather: beats
 LOOKED_UP, TABLE_DEPTH, TABLE_WIDTH = 16, 512, 16  # of gc_vector_table: words in a cycle, pairs of points, bits
 
 
@@ -32,14 +33,15 @@ class Memories:
 
 def memories(config: EngineConfig) -> list:
     """The engine's buffers: two operand buffers and the gate buffer have a bank for each lane, the weight buffer has
-    memories of one word, the gradient buffer one of `acc_width` bits for each column. VECTOR's table has two for each
-    word that is looked up in a cycle."""
+    memories of one word, the gradient buffer one of `acc_width` bits for each column. VECTOR has two for the pixels
+    that it keeps and two for each word that is looked up in its table in a cycle."""
     parts = min(8 if config.groups > 4 else 4, max(config.wgt_depth // config.cols, 1))
     return [
         Memories("operands", 2 * config.lanes, config.act_depth, config.data_width),
         Memories("gates", config.lanes, config.gate_depth, 1),
         Memories("weights", config.cols * parts, config.wgt_depth // parts, config.data_width),
         Memories("gradients", config.cols, config.grad_depth, config.acc_width),
+        Memories("pixels", 2, PIXEL_DEPTH, 8 * config.mem_bytes),
         Memories("table", 2 * min(LOOKED_UP, config.mem_bytes // config.word_bytes), TABLE_DEPTH, TABLE_WIDTH),
     ]
 
