@@ -183,7 +183,9 @@ module gc_operand_buffer #(
         .s_data(turn_side),
         .m_data(mask_side)
     );
-    gc_delay_line #(.W(USER_W), .CYCLES(VECTOR)) u_user (.clk(clk), .clear(1'b0), .s_data(s_rd_user), .m_data(m_rd_user));
+    gc_delay_line #(.W(USER_W), .CYCLES(VECTOR)) u_user (
+        .clk(clk), .clear(1'b0), .s_data(s_rd_user), .m_data(m_rd_user)
+    );
     assign {turn_mask_unused, turn_y, turn_x} = turn_side;
     assign {chan_mask, row_mask, col_mask, mask_rot_unused} = mask_side;
     always @(posedge clk) begin
@@ -191,7 +193,8 @@ module gc_operand_buffer #(
         if (rst) rd_valid_q <= {VECTOR{1'b0}};
     end
     gc_rotator2d #(.GRID(GRID), .W(DW), .INVERSE(0)) u_rd_rotator (
-        .clk(clk), .s_valid(rd_valid_q[WORDS-1]), .s_rot_y(turn_y), .s_rot_x(turn_x), .s_data(rd_banks), .m_data(rd_lanes)
+        .clk(clk), .s_valid(rd_valid_q[WORDS-1]), .s_rot_y(turn_y), .s_rot_x(turn_x),
+        .s_data(rd_banks), .m_data(rd_lanes)
     );
 
     genvar i;
