@@ -127,6 +127,36 @@ async def rows_and_columns_count_modulo_4096(dut):
     await bench.run(instr, dict.fromkeys(("base", "base_b", "base_out"), 0))
 
 
+# (operation, taps, steps) of windows that overlap and are too large for the slots: by a row, by a column, by both.
+TOO_LARGE = [
+    (MAXIMUM, (5, 2), (1, 1)),
+    (MAXIMUM, (2, 5), (1, 1)),
+    (SUM, (6, 6), (2, 1)),
+    (SUM, (3, 6), (1, 2)),
+    (CHOOSE, (3, 2), (1, 1)),
+    (CHOOSE, (2, 5), (1, 1)),
+    (CHOOSE, (6, 3), (2, 2)),
+]
+
+
+@cocotb.test()
+async def windows_too_large_for_the_slots(dut):
+    """Pixels of theirs are not taken as kept: others lie in their slots."""
+    await start(dut, start=0, s_scrub=0)
+    bench, beat = Bench(dut, latency=(1, 9)), parameter("MEM_W") // 8
+    for operation, (n_ky, n_kx), (step_y, step_x) in TOO_LARGE:
+        beats, back = random.randint(1, 3), operation == CHOOSE
+        column, row = beats * beat, 8 * beats * beat
+        window = dict(n_beats=beats, n_ky=n_ky, n_kx=n_kx, step_y=step_y, step_x=step_x, transpose=int(back))
+        window |= dict(n_y=3, n_x=4, height=7, width=8, stride_y=row, stride_x=column, multiplier=1, shift=3)
+        window |= dict(advance_y=row * (1 if back else step_y), advance_x=column * (1 if back else step_x))
+        if back:  # from the last tap on, so that all lie in the map
+            window |= dict(first_y=n_ky - 1, first_x=n_kx - 1)
+        at = (n_ky - 1) * row + (n_kx - 1) * column if back else 0
+        instr = instruction(Opcode.VECTOR, operation=operation, addr=at, addr_b=ROOM + at, addr_out=2 * ROOM, **window)
+        await bench.run(instr, dict.fromkeys(("base", "base_b", "base_out"), 0))
+
+
 # (operation, fields, pixels read of each source, pixels that pass): windows of 3x3 pixels over 6x6, one behind the
 # other, every second one with indices, and the way back through those; two sources of long pixels.
 WINDOWS = dict(n_beats=64, n_ky=3, n_kx=3, height=6, width=6)
