@@ -97,12 +97,6 @@ class CompiledNetwork:
         return self.setting.memory
 
     @property
-    def room(self) -> int:
-        """Bytes of DRAM that are enough for all of a training, with smaller minibatches and places between."""
-        programs = self.train.binary.size + self.infer.binary.size
-        return 2 * (self.memory.size + 2 * self.memory.act[0].end + 2 * self.memory.target.end + programs)
-
-    @property
     def listing(self) -> str:
         """Memory map and programs as text."""
         return listing.write(self)

@@ -13,6 +13,7 @@ from gradcore.host.control import EngineError
 from gradcore.host.device import Device
 from gradcore.host.engine_port import NamedBackend, Recorder
 from gradcore.host.linux import open_device
+from gradcore.host.placement import room_for_training
 from gradcore.host.recovery import Trainer
 from gradcore.isa.config import EngineConfig
 from gradcore.machine.backend import MachineBackend
@@ -174,9 +175,10 @@ def open_session(
         check_reductions(network, config)
         return ReferenceSession(network, seed, config.acc_width)
     compiled = compile_network(network, config)  # refuse before building anything
+    memory = memory.at_least(room_for_training(compiled))
     if backend == "machine":
-        return EngineSession(MachineBackend(config), network, config, seed, say=say)
+        return EngineSession(MachineBackend(config, memory.size), network, config, seed, say=say)
     if backend not in FRONTS:
         return EngineSession(open_device(backend), network, config, seed, say=say)
     library, sha256 = build_engine(config, say, backend)
-    return EngineSession(SimBackend(library, memory.at_least(compiled.room)), network, config, seed, sha256, say)
+    return EngineSession(SimBackend(library, memory), network, config, seed, sha256, say)

@@ -39,26 +39,63 @@ class InMemory(Protocol):
         """Its words in memory."""
 
 
-class Placement:
-    """A network compiled for an engine of `config`, in the engine's memory from `origin` on.
+class Layout:
+    """Where all of a network lies in an engine's memory from `origin` on. First what the engine may write, then
+    programs and minibatches, which it only reads."""
 
-    First what the engine may write, then programs and minibatches, which it only reads. keep: as in `compile_network`.
-    """
+    def __init__(self, compiled: CompiledNetwork, origin: int) -> None:
+        self._base = round_up(origin, PAGE)
+        # Smaller minibatches use the same place; their folds may make their maps somewhat larger.
+        self._room = round_up(2 * compiled.memory.size, PAGE)
+        self._free = self._base + self._room  # rises as programs and minibatches need room
+        self._images = self._targets = 0  # addresses of the minibatch, and the bytes reserved for its two parts
+        self._batch_room = 0, 0
+
+    def reserve(self, compiled: CompiledNetwork) -> tuple[int, int]:
+        """Places for a minibatch and its programs; addresses of `train` and `infer`. Raises EngineError."""
+        if compiled.memory.size > self._room:
+            raise EngineError(
+                f"a minibatch of {compiled.images} needs {compiled.memory.size} bytes, reserved are {self._room}"
+            )
+        wanted = compiled.memory.act[0].end, compiled.memory.target.end
+        had = self._batch_room
+        if wanted[0] > had[0] or wanted[1] > had[1]:  # also for a smaller one that is taken unfolded
+            self._batch_room = max(had[0], 2 * wanted[0]), max(had[1], 2 * wanted[1])
+            self._images, self._targets = map(self._allocate, self._batch_room)
+        return self._allocate(compiled.train.binary.size), self._allocate(compiled.infer.binary.size)
+
+    def _allocate(self, size: int) -> int:
+        address = self._free
+        self._free += round_up(size, PAGE)
+        return address
+
+
+def room(compiled: CompiledNetwork, *smaller: CompiledNetwork) -> int:
+    """Bytes from a page on that a `Placement` takes, with the smaller minibatches that come, in their order; what is
+    uploaded comes behind them."""
+    layout = Layout(compiled, 0)
+    for one in (compiled, *smaller):
+        layout.reserve(one)
+    return layout._free
+
+
+def room_for_training(compiled: CompiledNetwork) -> int:
+    """`room` with a minibatch of any size that is left over at the end of an epoch."""
+    return 2 * room(compiled)
+
+
+class Placement(Layout):
+    """A network compiled for an engine of `config`, in the engine's memory from `origin` on. keep: as in
+    `compile_network`."""
 
     def __init__(self, backend: Backend, network: Network, config: EngineConfig, origin: int, keep: bool) -> None:
         self.backend, self.network, self.config, self._keep = backend, network, config, keep
         self.loads = 0  # how often `load` has replaced the state
-        self._base = round_up(origin, PAGE)
-        self._free = self._base  # rises as programs and minibatches need room
         self._compiled: dict[int, CompiledNetwork] = {}
         self._programs: dict[Place, tuple[int, CompiledProgram]] = {}
         self._pieces: dict[Place, Piece] = {}
         self.compiled = compile_network(network, config, keep=keep)
-        # Smaller minibatches use the same place; their folds may make their maps somewhat larger.
-        self._room = round_up(2 * self.compiled.memory.size, PAGE)
-        self._free += self._room
-        self._images = self._targets = 0  # addresses of the minibatch, and the bytes reserved for its two parts
-        self._batch_room = 0, 0
+        super().__init__(self.compiled, origin)
         self._prepare(self.compiled)
 
     def mend(self, *places: Place) -> list[str]:
@@ -133,31 +170,17 @@ class Placement:
         return self._compiled[images]
 
     def _prepare(self, compiled: CompiledNetwork) -> None:
-        if compiled.memory.size > self._room:
-            raise EngineError(
-                f"a minibatch of {compiled.images} needs {compiled.memory.size} bytes, reserved are {self._room}"
-            )
-        wanted = compiled.memory.act[0].end, compiled.memory.target.end
-        room = self._batch_room
-        if wanted[0] > room[0] or wanted[1] > room[1]:  # also for a smaller one that is taken unfolded
-            self._batch_room = max(room[0], 2 * wanted[0]), max(room[1], 2 * wanted[1])
-            self._images, self._targets = map(self._allocate, self._batch_room)
+        addresses = self.reserve(compiled)
         self._compiled[compiled.images] = compiled
         for table in compiled.memory.tables:  # in the same place for every minibatch
             piece = self._pieces[compiled.images, table.name] = self._piece(table, table.data)
             piece.write(self.backend)
-        for program in (compiled.train, compiled.infer):
+        for program, address in zip((compiled.train, compiled.infer), addresses, strict=True):
             place = compiled.images, program.name
-            address = self._allocate(program.binary.size)
             self._programs[place] = address, program
             piece = Piece.of(f"program {program.name} of {compiled.images} images", address, program.binary)
             self._pieces[place] = piece
             self.backend.mem_write(address, piece.data)
-
-    def _allocate(self, size: int) -> int:
-        address = self._free
-        self._free += round_up(size, PAGE)
-        return address
 
     def _placed(self, data: np.ndarray) -> int:
         """Write bytes to a place of their own; its address."""

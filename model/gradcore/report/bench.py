@@ -18,6 +18,7 @@ from gradcore.data.datasets import DataError, Dataset, check, quantize_input
 from gradcore.data.datasets import batches as shuffled
 from gradcore.host.backends import EngineSession
 from gradcore.host.cycles import by_cause, unaccounted
+from gradcore.host.placement import room
 from gradcore.host.progress import Comparison
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import ENGINES, PRODUCERS, Opcode
@@ -72,7 +73,7 @@ def measure(
         ReferenceTrainer(network, seed, acc_width=config.acc_width),
     )
     compared, seconds, cycles, overflows = Comparison(), 0.0, 0, []
-    memory = memory.at_least(compile_network(network, config).room)
+    memory = memory.at_least(room(compile_network(network, config)))
     session = EngineSession(SimBackend(library, memory), network, config, seed, sha256)
     try:
         with ThreadPoolExecutor(1) as beside:

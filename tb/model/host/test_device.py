@@ -6,8 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gradcore.compiler.compile import compile_network
 from gradcore.host.control import EngineError
 from gradcore.host.device import Device
+from gradcore.host.placement import PAGE, room, room_for_training
 from gradcore.isa import registers as reg
 from gradcore.isa.config import EngineConfig
 from gradcore.machine.backend import MachineBackend
@@ -15,7 +17,7 @@ from gradcore.network.net_toml import load
 from gradcore.numerics.random_numbers import iteration_seed
 from gradcore.reference.trainer import ReferenceTrainer
 from tb.model.compiler.networks import minibatch
-from tb.model.compiler.test_compile import NET, SMALL
+from tb.model.compiler.test_compile import NET, SMALL, WIDE
 
 
 def test_digits_example_on_the_default_engine():
@@ -76,6 +78,31 @@ def test_room_for_minibatches_never_shrinks():
     memory = replace(memory, act=(larger, *memory.act[1:]), target=fewer)
     device._prepare(replace(device.compiled, setting=replace(device.compiled.setting, images=1, memory=memory)))
     assert device._batch_room[0] >= larger.end and device._batch_room[1] >= targets
+
+
+@pytest.mark.parametrize("sizes", [(5,), (5, 3), (5, 3, 1)], ids=str)
+def test_room_is_enough_and_no_more(sizes):
+    """Of a minibatch and of smaller ones behind it; of a page less the last program does not fit."""
+    need = room(*(compile_network(NET, SMALL, images) for images in sizes))
+    x, labels = minibatch(np.random.default_rng(2), NET, 5)
+
+    def train(size):
+        trainer = ReferenceTrainer(NET, 3)
+        device = Device(MachineBackend(SMALL, size), NET, SMALL, 3)
+        for iteration, images in enumerate(sizes):
+            assert device.step(x[:images], labels[:images], iteration) == trainer.step(
+                x[:images], labels[:images], iteration
+            )
+
+    train(need)
+    with pytest.raises(ValueError, match="are not inside the DRAM"):
+        train(need - PAGE)
+
+
+def test_room_for_training_is_enough_for_any_rest():
+    for network in (NET, WIDE):
+        whole, *smaller = (compile_network(network, SMALL, images) for images in range(network.minibatch, 0, -1))
+        assert all(room(whole, one) <= room_for_training(whole) for one in smaller)
 
 
 def test_refuses_another_engine():

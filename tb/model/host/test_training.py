@@ -13,6 +13,7 @@ from gradcore.network.description import Network
 from gradcore.network.layer_table import ideal_macs
 from gradcore.ops.convolution import Conv, Dense
 from gradcore.report import summary
+from gradcore.sim.backend import Memory
 
 NETWORK = Network("run", (1, 6, 6), (Conv(3, 3, 1, pool=2), Dense(3)), minibatch=8, learning_rate=0.02)
 
@@ -85,6 +86,14 @@ def test_an_engine_trains_without_check():
     session = open_session("machine", NETWORK, config, 1)
     found, _, _ = run.train(NETWORK, dataset(), session, run.Options(epochs=1, check="none", float32=False))
     assert found["weights_equal"] is None and found["saturations"] is None and found["train_images"] == 20
+
+
+def test_the_memory_grows_with_the_network():
+    """The last minibatch of the epoch has 4 images."""
+    config = EngineConfig(grid=4, cols=4, mem_bytes=16, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=1024)
+    session = open_session("machine", NETWORK, config, 1, Memory(size=1))
+    found, _, _ = run.train(NETWORK, dataset(), session, run.Options(epochs=1, check="none", float32=False))
+    assert found["train_images"] == 20 and len(session.device.backend.dram) < Memory().size
 
 
 @pytest.mark.parametrize("count", [8, 9, 15, 16, 41])

@@ -12,6 +12,7 @@ from gradcore.cli import main as cli
 from gradcore.isa.config import PRESETS, EngineConfig
 from gradcore.network.net_toml import load
 from gradcore.report import bench, bench_table, large_layers
+from gradcore.sim.backend import Memory
 from gradcore.sim.sources import ROOT
 
 TINY = """
@@ -74,6 +75,12 @@ def test_figures_of_a_network(net, tmp_path):
             (tmp_path / "run" / name).unlink()
     assert cli.run(["report", str(tmp_path / "run")]) == 0
     assert [file.name for file in (tmp_path / "run").glob("*.png")] == ["roofline.png"]
+
+
+def test_the_memory_grows_with_the_network(net, monkeypatch):
+    monkeypatch.setattr(Memory.__init__, "__defaults__", (1, *Memory.__init__.__defaults__[1:]))
+    code = cli.run(["bench", str(net), "--lanes", "8x8", "--iterations", "1"])
+    assert code == 0 and Memory().size == 1
 
 
 def test_an_urgent_store_takes_steps_of_the_array(tmp_path):
