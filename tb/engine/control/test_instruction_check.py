@@ -9,7 +9,19 @@ import pytest
 from cocotb.triggers import Timer
 
 from gradcore.isa.config import EngineConfig
-from gradcore.isa.instruction import ADD, BYTES, CHOOSE, FIELDS, SUM, TABLE, Instruction, Opcode, decode, encode
+from gradcore.isa.instruction import (
+    ADD,
+    BYTES,
+    CHOOSE,
+    FIELDS,
+    MAXIMUM,
+    SUM,
+    TABLE,
+    Instruction,
+    Opcode,
+    decode,
+    encode,
+)
 from gradcore.isa.rules import problem
 from tb.support.cases import first
 from tb.support.runner import parameter, run
@@ -25,7 +37,7 @@ def almost_right(config) -> Instruction:
         low, high = place.range
         if name.startswith("n") or name == "run_beats":
             instr[name] = random.randint(1, min(4, high))
-        elif name.startswith(("stride", "advance", "addr")) or name.endswith("addr"):
+        elif name.startswith(("stride", "advance", "addr", "index")) or name.endswith("addr"):
             instr[name] = config.mem_bytes * random.randrange(4)
         elif name == "split":
             instr[name] = int(config.split and instr["mode"] == 0 and random.getrandbits(1))
@@ -91,6 +103,8 @@ def choose_vector(instr):
         window = 1 if kind >= TABLE else random.choice([1, 2, 3, 127, 128])
         instr["n_k" + name], instr["step_" + name] = window, random.randint(1, window)
         instr["phase_" + name] = random.randrange(instr["step_" + name]) if back else random.randrange(256)
+    if kind != MAXIMUM and random.randrange(4):
+        instr["index_behind"] = 0
     if kind == ADD:
         instr["shift_a"], instr["shift_b"] = random.randrange(16), random.randrange(16)
 
