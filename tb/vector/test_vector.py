@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 import os
 import random
+import re
 
 import cocotb
 import numpy as np
 import pytest
 
+from gradcore.compiler.moves import COLUMNS_KEPT, PAIR_ROWS_KEPT, ROWS_KEPT
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import ADD, CHOOSE, FIELDS, LOAD_TABLE, MAXIMUM, SUM, Opcode, instruction
 from gradcore.machine.machine import Machine
 from gradcore.machine.vector import Vector
+from gradcore.report.memories import PIXEL_DEPTH
+from gradcore.sim.sources import ROOT
 from tb.dma.memory import Image
 from tb.support.bench import cycles, reset, start
 from tb.support.cases import first
@@ -130,9 +134,10 @@ async def rows_and_columns_count_modulo_4096(dut):
 # (operation, taps, steps) of windows that overlap and are too large for the slots: by a row, by a column, by both.
 TOO_LARGE = [
     (MAXIMUM, (5, 2), (1, 1)),
-    (MAXIMUM, (2, 5), (1, 1)),
+    (MAXIMUM, (2, 6), (1, 1)),
     (SUM, (6, 6), (2, 1)),
-    (SUM, (3, 6), (1, 2)),
+    (SUM, (6, 2), (2, 1)),
+    (SUM, (3, 8), (1, 2)),
     (CHOOSE, (3, 2), (1, 1)),
     (CHOOSE, (2, 5), (1, 1)),
     (CHOOSE, (6, 3), (2, 2)),
@@ -247,6 +252,17 @@ async def starts_anew_after_a_reset(dut):
 def test_vector(grid, dw, mem_w, addr_w, count):
     parameters = {"GRID": grid, "DW": dw, "MEM_W": mem_w, "ADDR_W": addr_w}
     run("vector", "gc_vector", parameters, sim="verilator", env={"COUNT": str(count)})
+
+
+def test_the_compiler_counts_with_the_slots_of_the_rtl():
+    unit, gather = ((ROOT / "rtl" / "vector" / f"gc_vector{name}.v").read_text() for name in ("", "_gather"))
+    zeros = r"(\d)'[db]0\}"
+    pair_y, all_y, all_x = re.search(
+        rf"most_y = pair_q \? \{{1'b0, unit_y, {zeros} : \{{unit_y, {zeros};.*most_x = \{{unit_x, {zeros};", unit, re.S
+    ).groups()
+    assert (1 << int(all_y), 1 << int(pair_y), 1 << int(all_x)) == (ROWS_KEPT, PAIR_ROWS_KEPT, COLUMNS_KEPT)
+    part = int(re.search(r"localparam PART +=  *(\d+);", unit)[1])
+    assert {int(slots) * part for slots in re.findall(r"DEPTH\((\d+) << PW\)", gather) if slots != "1"} == {PIXEL_DEPTH}
 
 
 @pytest.mark.parametrize(
