@@ -131,6 +131,19 @@ async def rows_and_columns_count_modulo_4096(dut):
     await bench.run(instr, dict.fromkeys(("base", "base_b", "base_out"), 0))
 
 
+@cocotb.test()
+async def random_numbers_of_several_parts(dut):
+    """Two rows of two pixels each, whose last part is short, or of one beat, or whole."""
+    await start(dut, start=0, s_scrub=0)
+    bench, beat = Bench(dut, latency=4), parameter("MEM_W") // 8
+    for beats in (65, 130, 128, 67):
+        same = dict(n_beats=beats, n_ky=1, n_kx=1, step_y=1, step_x=1, height=2, width=2, n_y=2, n_x=2)
+        same |= dict(stride_x=beats * beat, advance_x=beats * beat, addr_out=2 * ROOM)
+        more = dict(rounding=3, shift=16, rnd_tag=5, n_base=9, multiplier=23456)
+        instr = instruction(Opcode.VECTOR, operation=SUM, **same, **more)
+        await bench.run(instr, dict.fromkeys(("base", "base_b", "base_out"), 0))
+
+
 # (operation, taps, steps) of windows that overlap and are too large for the slots: by a row, by a column, by both.
 TOO_LARGE = [
     (MAXIMUM, (5, 2), (1, 1)),
