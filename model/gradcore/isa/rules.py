@@ -66,6 +66,8 @@ def problem(instr: Instruction, config: EngineConfig) -> str:
         limits["split"] = int(config.split and instr["mode"] == FP)
         one_pass = instr["mode"] != WU and all(instr[name] == 1 for name in ("n_g", "n_by", "n_bx"))
         limits |= dict.fromkeys(("keep_in", "keep_out"), int(one_pass))
+        if instr["fold"]:
+            limits |= dict(skip_y=0, skip_x=0)
         limits["factor"] = 0 if instr["loss"] else FACTOR_KEEP if instr["pool"] else FACTOR_GATE
     if instr.opcode in (Opcode.LOAD, Opcode.STORE):
         limits["packed"] = int(instr["buffer"] == GATE_BUFFER)

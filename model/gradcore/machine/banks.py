@@ -15,8 +15,9 @@ class BankConflict(AssertionError):
 
 @dataclass(frozen=True)
 class Map:
-    """A tensor in a buffer as an access sees it: vector address of block (0, 0) channel 0, strides in vectors, extent
-    of the map, storage and access fold, and the rotations that place the access's images inside the storage group."""
+    """A tensor in a buffer as an access sees it: vector address of block `corner` (row, column), channel 0, strides in
+    vectors from there to the next block, or to the one so many blocks (`every`) behind it, extent of the map, storage
+    and access fold, and the rotations that place the access's images inside the storage group."""
 
     base: int
     stride_y: int
@@ -27,6 +28,8 @@ class Map:
     access: int
     rot_y: int = 0
     rot_x: int = 0
+    corner: tuple[int, int] = (0, 0)
+    every: tuple[int, int] = (1, 1)
 
 
 class Banks:
@@ -45,7 +48,9 @@ class Banks:
         g, py = self.grid, 1 << m.storage
         bank_row = (y + py * image_row + c // g) % g
         bank_col = (x + py * image_col + c % g) % g
-        address = m.base + (y >> m.storage) * m.stride_y + (x >> m.storage) * m.stride_x + c
+        row = ((y >> m.storage) - m.corner[0]) // m.every[0]
+        column = ((x >> m.storage) - m.corner[1]) // m.every[1]
+        address = m.base + row * m.stride_y + column * m.stride_x + c
         return (bank_row * g + bank_col), address % self.depth
 
     def _index(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcore.isa.fold import lane_images
-from gradcore.isa.instruction import BP, FACTOR_GATE, FACTOR_SIGN, WU, Instruction
+from gradcore.isa.instruction import BP, FACTOR_GATE, FACTOR_SIGN, FP, WU, Instruction
 from gradcore.machine import drain as arithmetic
 from gradcore.machine.banks import Banks, Map, Places
 from gradcore.numerics.fixed_point import fits, wrap
@@ -23,11 +23,13 @@ def operand(instr: Instruction, name: str) -> Map:
         instr[key] for key in (f"{name}_stride_y", f"{name}_stride_x", "fold", f"{name}_fold")
     )
     # The base is the place of the first block of the window, of which pooling leaves half.
-    half = name == "dst" and instr["pool"]
-    by0, bx0 = (instr[at] << fold >> storage >> half for at in ("by0", "bx0"))
-    origin = instr[f"{name}_base"] - by0 * stride_y - bx0 * stride_x
+    half, mode = name == "dst" and instr["pool"], instr["mode"]
+    of_input = name == "col" or (mode == FP and name == "row") or (mode == BP and name != "row")
+    by0, bx0 = (instr[at] << fold >> storage >> half for at in (("in_by0", "in_bx0") if of_input else ("by0", "bx0")))
+    # A stride that a tap is displaced by is that of a pixel.
+    every = (1 + instr["skip_y"], 1 + instr["skip_x"]) if mode == BP and name != "row" else (1, 1)
     return Map(
-        origin,
+        instr[f"{name}_base"],
         stride_y,
         stride_x,
         instr[size[0]],
@@ -36,6 +38,8 @@ def operand(instr: Instruction, name: str) -> Map:
         fold,
         instr[f"{name}_rot_y"],
         instr[f"{name}_rot_x"],
+        (by0, bx0),
+        every,
     )
 
 
@@ -46,8 +50,12 @@ class Compute:
         self.machine, self.instr, self.config = machine, instr, machine.config
         self.wu = instr["mode"] == WU
         py = 1 << instr["fold"]
-        by, bx = np.mgrid[: instr["n_by"], : instr["n_bx"]].reshape(2, -1) + np.array([[instr["by0"]], [instr["bx0"]]])
-        self.by, self.bx, self.y0, self.x0 = by, bx, by * py, bx * py
+        by, bx = np.mgrid[: instr["n_by"], : instr["n_bx"]].reshape(2, -1)
+        outside = instr["by0"] + by, instr["bx0"] + bx  # blocks of the convolution's output map
+        inside = instr["in_by0"] + by * (1 + instr["skip_y"]), instr["in_bx0"] + bx * (1 + instr["skip_x"])
+        # Of what the taps displace, of the results, of the local gradient in WU.
+        self.y0, self.x0 = (at * py for at in (outside if instr["mode"] == BP else inside))
+        self.by, self.bx = inside if instr["mode"] == BP else outside
         step = -1 if instr["mode"] == BP else 1
         ky, kx = np.mgrid[: instr["n_ky"], : instr["n_kx"]].reshape(2, -1)
         self.ky, self.kx = ky, kx
@@ -120,11 +128,11 @@ class Compute:
         return self.machine.weights[bank, row % self.config.wgt_depth ^ group * cols]
 
     def _gradients(self) -> tuple[np.ndarray, np.ndarray]:
-        instr, machine, cols = self.instr, self.machine, self.config.cols
+        instr, machine, cols, py = self.instr, self.machine, self.config.cols, 1 << self.instr["fold"]
         rows, columns = machine.buffers[instr["row_buf"]], machine.buffers[1 - instr["row_buf"]]
         rg, g = np.arange(instr["n_rg"]) * cols, np.arange(instr["n_g"]) * cols
         index, inside = rows.channels(
-            operand(instr, "row"), self.y0[None], self.x0[None], rg[:, None], cols, instr["row_channels"]
+            operand(instr, "row"), self.by[None] * py, self.bx[None] * py, rg[:, None], cols, instr["row_channels"]
         )
         delta = rows.read(index, inside).reshape(len(rg), -1, cols)
         y, x = self.y0 + self.dy[:, None, None], self.x0 + self.dx[:, None, None]
@@ -191,22 +199,24 @@ class Compute:
         if instr["pool"]:
             dest = banks.pooled(operand(instr, "dst"), (self.by * half)[:, None], (self.bx * half)[:, None], c)
         else:
-            dest = banks.pixels(operand(instr, "dst"), self.y0[:, None], self.x0[:, None], c)
+            dest = banks.pixels(operand(instr, "dst"), *self._blocks(), c)
         found = [(banks, *dest)]
         if instr["gate_write"]:
             found.append((self.machine.gate, *self._gate()))
         return found
 
     def _gate(self) -> Places:
-        return self.machine.gate.pixels(
-            operand(self.instr, "gate"), self.y0[:, None], self.x0[:, None], self.channels[None]
-        )
+        return self.machine.gate.pixels(operand(self.instr, "gate"), *self._blocks(), self.channels[None])
+
+    def _blocks(self) -> tuple[np.ndarray, np.ndarray]:
+        """First row and column of pixels of the blocks of the results, (blocks, channels)."""
+        return self.by[:, None] << self.instr["fold"], self.bx[:, None] << self.instr["fold"]
 
     def _results(self, acc: np.ndarray) -> None:
         instr, machine, width = self.instr, self.machine, self.config.data_width
         y, x, n, channel = self._coordinates()
         inside = np.broadcast_to(
-            (y < instr["height"]) & (x < instr["width"]), (len(self.y0), len(self.channels), self.config.lanes)
+            (y < instr["height"]) & (x < instr["width"]), (len(self.by), len(self.channels), self.config.lanes)
         )
         a, saturated = arithmetic.requantise(acc.transpose(0, 2, 1), instr, y, x, n, channel, width, machine.seed)
         enable = inside & (n < instr["n_base"] + instr["n_valid"])

@@ -55,7 +55,9 @@ module gc_compute_issue #(
     // Fields of the instruction.
     wire [1:0]  mode, fold, row_fold, col_fold, factor;
     wire        row_buf, bias, split, keep_in, keep_out;
-    wire [15:0] n_g, n_rg, n_by, n_bx, n_ky, n_kx, n_c, n_last, by0, bx0;
+    wire [15:0] n_g, n_rg, n_by, n_bx, n_ky, n_kx, n_c, n_last;
+    wire [11:0] by0, bx0, in_by0, in_bx0;
+    wire [3:0]  skip_y, skip_x;
     wire [19:0] unused;
     gc_decode_compute u_compute (
         .s_instruction(s_instruction),
@@ -64,7 +66,7 @@ module gc_compute_issue #(
         .m_fold(fold), .m_row_fold(row_fold), .m_col_fold(col_fold),
         .m_n_g(n_g), .m_n_rg(n_rg), .m_n_by(n_by), .m_n_bx(n_bx),
         .m_n_ky(n_ky), .m_n_kx(n_kx), .m_n_c(n_c), .m_n_last(n_last),
-        .m_by0(by0), .m_bx0(bx0),
+        .m_by0(by0), .m_bx0(bx0), .m_in_by0(in_by0), .m_in_bx0(in_bx0), .m_skip_y(skip_y), .m_skip_x(skip_x),
         .m_dst_buf(unused[0]), .m_relu(unused[1]), .m_pool(unused[2]), .m_gate_write(unused[3]), .m_scale(unused[4]),
         .m_loss(unused[6:5]), .m_grad_first(unused[7]), .m_rounding(unused[9:8]),
         .m_dst_fold(unused[11:10]), .m_gate_fold(unused[13:12]), .m_shift(unused[19:14])
@@ -134,8 +136,8 @@ module gc_compute_issue #(
     wire [1:0] bx_mv = wu ? {restart[5], advance[5]} : {restart[2], advance[2]};
     wire [1:0] ky_mv = wu ? {restart[1], advance[1]} : {restart[3], advance[3]};
     wire [1:0] kx_mv = wu ? {restart[2], advance[2]} : {restart[4], advance[4]};
-    wire [11:0] y0   = (by0[11:0] + (wu ? index[4*16 +: 12] : index[1*16 +: 12])) << fold;
-    wire [11:0] x0   = (bx0[11:0] + (wu ? index[5*16 +: 12] : index[2*16 +: 12])) << fold;
+    wire [11:0] y0   = (by0 + (wu ? index[4*16 +: 12] : index[1*16 +: 12])) << fold;
+    wire [11:0] x0   = (bx0 + (wu ? index[5*16 +: 12] : index[2*16 +: 12])) << fold;
     wire [15:0] g    = wu ? index[3*16 +: 16] : index[0 +: 16];
     wire [15:0] c    = index[6*16 +: 16];
 
@@ -175,30 +177,27 @@ module gc_compute_issue #(
         end
     end
 
+    // The input map, which FP reads by rows and WU by columns; a stride skips blocks of it.
+    wire        forward = !wu && !backward;
+    wire [11:0] in_by, in_bx;
+    gc_block_walk u_blocks (
+        .clk(clk), .start(start), .step(step), .s_by_move(by_mv), .s_bx_move(bx_mv),
+        .cfg_by0(in_by0), .cfg_bx0(in_bx0), .cfg_skip_y(skip_y), .cfg_skip_x(skip_x), .m_by(in_by), .m_bx(in_bx)
+    );
+    wire [11:0] in_y0 = in_by << fold;
+    wire [11:0] in_x0 = in_bx << fold;
+
     // Operand addresses.
-    wire [15:0] row_by;
-    wire [15:0] row_bx;
-    wire [15:0] col_by;
-    wire [15:0] col_bx;
-    gc_loop_term u_row_by (
-        .clk(clk), .start(start), .step(step),
-        .advance(by_mv[0]), .restart(by_mv[1]),
-        .stride(row_stride_y << (fold - row_fold)), .m_term(row_by)
+    wire [15:0] row_by, row_bx, col_by, col_bx;
+    gc_operand_walk u_row_walk (
+        .clk(clk), .start(start), .step(step), .s_by_move(by_mv), .s_bx_move(bx_mv),
+        .cfg_stride_y(row_stride_y), .cfg_stride_x(row_stride_x), .cfg_shift(fold - row_fold),
+        .cfg_skip_y(forward ? skip_y : 4'd0), .cfg_skip_x(forward ? skip_x : 4'd0), .m_rows(row_by), .m_columns(row_bx)
     );
-    gc_loop_term u_row_bx (
-        .clk(clk), .start(start), .step(step),
-        .advance(bx_mv[0]), .restart(bx_mv[1]),
-        .stride(row_stride_x << (fold - row_fold)), .m_term(row_bx)
-    );
-    gc_loop_term u_col_by (
-        .clk(clk), .start(start), .step(step),
-        .advance(by_mv[0]), .restart(by_mv[1]),
-        .stride(col_stride_y << (fold - col_fold)), .m_term(col_by)
-    );
-    gc_loop_term u_col_bx (
-        .clk(clk), .start(start), .step(step),
-        .advance(bx_mv[0]), .restart(bx_mv[1]),
-        .stride(col_stride_x << (fold - col_fold)), .m_term(col_bx)
+    gc_operand_walk u_col_walk (
+        .clk(clk), .start(start), .step(step), .s_by_move(by_mv), .s_bx_move(bx_mv),
+        .cfg_stride_y(col_stride_y), .cfg_stride_x(col_stride_x), .cfg_shift(fold - col_fold),
+        .cfg_skip_y(skip_y), .cfg_skip_x(skip_x), .m_rows(col_by), .m_columns(col_bx)
     );
 
     // With split i = 0, 1.. stands for the channels 0..COLS-1, LANES..LANES+COLS-1, ..
@@ -251,7 +250,7 @@ module gc_compute_issue #(
     wire [ACCESS_W-1:0] col;
     gc_access_pack #(.ACCESS_W(ACCESS_W)) u_row (
         .s_addr({4'd0, row_addr}), .s_chan(row_c),
-        .s_y0(y0), .s_x0(x0),
+        .s_y0(forward ? in_y0 : y0), .s_x0(forward ? in_x0 : x0),
         .s_dy(wu ? 8'd0 : dy_q), .s_dx(wu ? 8'd0 : dx_q),
         .s_stride_y(row_stride_y), .s_stride_x(row_stride_x),
         .s_fold_a(fold), .s_fold_s(row_fold),
@@ -261,7 +260,7 @@ module gc_compute_issue #(
     );
     gc_access_pack #(.ACCESS_W(ACCESS_W)) u_col (
         .s_addr({4'd0, col_addr}), .s_chan(col_c),
-        .s_y0(y0), .s_x0(x0),
+        .s_y0(in_y0), .s_x0(in_x0),
         .s_dy(dy_q), .s_dx(dx_q),
         .s_stride_y(col_stride_y), .s_stride_x(col_stride_x),
         .s_fold_a(fold), .s_fold_s(col_fold),
@@ -292,7 +291,7 @@ module gc_compute_issue #(
         if (rst) m_valid <= 1'b0;
     end
 
-    wire _unused = &{1'b0, unused, at_first[0], at_last[2:1], index, n_last, by0, bx0,
+    wire _unused = &{1'b0, unused, at_first[0], at_last[2:1], index, n_last,
                      row_height, row_width, col_height, col_width};
 endmodule
 

@@ -37,7 +37,7 @@ module gc_compute_places #(
     output reg  [5:0]          m_shift,
     output reg  [15:0]         m_t_pos,
     output reg  [15:0]         m_t_neg,
-    output reg  [5:0]          m_loss_shift,
+    output reg  [4:0]          m_loss_shift,
     output reg  [15:0]         m_n_valid,
     output reg  [15:0]         m_rnd_tag,
     output reg  [15:0]         m_map0,
@@ -79,7 +79,9 @@ module gc_compute_places #(
     wire [1:0]  mode, loss, rounding, fold, dst_fold, gate_fold, factor;
     wire        dst_buf, relu, pool, gate_write, scale, grad_first, split, keep_out;
     wire [5:0]  shift;
-    wire [15:0] n_g, n_rg, n_by, n_bx, n_ky, n_kx, by0, bx0;
+    wire [15:0] n_g, n_rg, n_by, n_bx, n_ky, n_kx;
+    wire [3:0]  skip_y, skip_x;
+    wire [11:0] by0, bx0, in_by0, in_bx0;
     wire [38:0] compute_unused;
     gc_decode_compute u_compute (
         .s_instruction(instruction),
@@ -87,11 +89,12 @@ module gc_compute_places #(
         .m_scale(scale), .m_loss(loss), .m_grad_first(grad_first), .m_rounding(rounding), .m_split(split),
         .m_fold(fold), .m_dst_fold(dst_fold), .m_gate_fold(gate_fold), .m_shift(shift),
         .m_n_g(n_g), .m_n_rg(n_rg), .m_n_by(n_by), .m_n_bx(n_bx), .m_n_ky(n_ky), .m_n_kx(n_kx),
-        .m_by0(by0), .m_bx0(bx0),
+        .m_by0(by0), .m_bx0(bx0), .m_in_by0(in_by0), .m_in_bx0(in_bx0),
         .m_row_buf(compute_unused[0]), .m_bias(compute_unused[1]),
         .m_row_fold(compute_unused[3:2]), .m_col_fold(compute_unused[5:4]),
         .m_n_c(compute_unused[21:6]), .m_n_last(compute_unused[37:22]),
-        .m_keep_in(compute_unused[38]), .m_keep_out(keep_out), .m_factor(factor)
+        .m_keep_in(compute_unused[38]), .m_keep_out(keep_out), .m_factor(factor),
+        .m_skip_y(skip_y), .m_skip_x(skip_x)
     );
     wire [15:0] dst_base, dst_stride_y, dst_stride_x, dst_height, dst_width;
     wire [15:0] gate_stride_y, gate_stride_x, height, width;
@@ -99,7 +102,7 @@ module gc_compute_places #(
     wire [2:0]  dst_rot_y, dst_rot_x, gate_rot_y, gate_rot_x;
     wire [15:0] grad_base, grad_stride_rg, grad_stride_ky, grad_stride_kx, grad_bias_base;
     wire [15:0] t_pos, t_neg, n_valid, rnd_tag, map0, n_base;
-    wire [5:0]  loss_shift;
+    wire [4:0]  loss_shift;
     wire [4:0]  factor_shift;
     wire [15:0] factor_0, factor_1, keep_threshold, factor_tag, keep_tag;
     gc_decode_results u_results (
@@ -159,8 +162,15 @@ module gc_compute_places #(
     );
     assign pop = pass_end && nest_last;
 
-    wire [15:0] by   = by0 + index[1*16 +: 16];
-    wire [15:0] bx   = bx0 + index[2*16 +: 16];
+    // Results of FP lie in the output map, those of BP in the input map.
+    wire        backward = mode[0];
+    wire [11:0] by, bx;
+    gc_block_walk u_blocks (
+        .clk(clk), .start(rst), .step(pass_end),
+        .s_by_move({restart[1], advance[1]}), .s_bx_move({restart[2], advance[2]}),
+        .cfg_by0(backward ? in_by0 : by0), .cfg_bx0(backward ? in_bx0 : bx0),
+        .cfg_skip_y(backward ? skip_y : 4'd0), .cfg_skip_x(backward ? skip_x : 4'd0), .m_by(by), .m_bx(bx)
+    );
     wire [15:0] chan = ((wu ? index[3*16 +: 16] : index[0 +: 16]) << COLS_LOG) + {{(15-COLS_LOG){1'b0}}, j_q};
 
     wire [15:0] dst_by;
@@ -206,10 +216,10 @@ module gc_compute_places #(
         .stride(grad_stride_kx), .m_term(grad_kx)
     );
 
-    wire [11:0] y0       = by[11:0] << fold;
-    wire [11:0] x0       = bx[11:0] << fold;
-    wire [11:0] dst_y0   = half ? {1'b0, by[11:1]} << fold : by[11:0] << dst_a;
-    wire [11:0] dst_x0   = half ? {1'b0, bx[11:1]} << fold : bx[11:0] << dst_a;
+    wire [11:0] y0       = by << fold;
+    wire [11:0] x0       = bx << fold;
+    wire [11:0] dst_y0   = half ? {1'b0, by[11:1]} << fold : by << dst_a;
+    wire [11:0] dst_x0   = half ? {1'b0, bx[11:1]} << fold : bx << dst_a;
     wire [7:0]  dst_dy   = half ? {7'd0, by[0]} << dst_a : 8'd0;
     wire [7:0]  dst_dx   = half ? {7'd0, bx[0]} << dst_a : 8'd0;
     wire [15:0] dst_addr = dst_base + dst_by + dst_bx + chan;
@@ -240,7 +250,7 @@ module gc_compute_places #(
     always @(posedge clk) begin
         m_wu         <= wu;
         m_signal     <= signal;
-        m_backward   <= mode[0];
+        m_backward   <= backward;
         m_dst_buf    <= dst_buf;
         m_relu       <= relu;
         m_pool       <= pool;
@@ -279,8 +289,8 @@ module gc_compute_places #(
         end
     end
 
-    wire _unused = &{1'b0, index[3*16 +: 16], common_unused, compute_unused, loops_unused, advance[3],
-                     restart[3], by[15:12], bx[15:12], dst_height, dst_width, height, width};
+    wire _unused = &{1'b0, index, common_unused, compute_unused, loops_unused, advance[3],
+                     restart[3], dst_height, dst_width, height, width};
 endmodule
 
 `default_nettype wire

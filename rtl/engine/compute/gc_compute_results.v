@@ -41,7 +41,7 @@ module gc_compute_results #(
     input  wire [5:0]                 s_shift,
     input  wire [15:0]                s_t_pos,
     input  wire [15:0]                s_t_neg,
-    input  wire [5:0]                 s_loss_shift,
+    input  wire [4:0]                 s_loss_shift,
     input  wire [15:0]                s_n_valid,
     input  wire [15:0]                s_rnd_tag,
     input  wire [15:0]                s_map0,
@@ -123,7 +123,7 @@ module gc_compute_results #(
     // early, when the gate is asked for; raw, with the sums of the array; at, with the joined sums.
     wire [ASK_W-1:0]   ask = {s_scale, s_loss, s_factor == GATED};
     wire [DRAIN_W-1:0] drain = {s_signal, s_backward, s_dst_buf, s_relu, s_pool, s_gate_write, s_rounding, s_fold,
-                                s_shift, s_t_pos[DW-1:0], s_t_neg[DW-1:0], s_loss_shift[4:0], s_n_valid[6:0],
+                                s_shift, s_t_pos[DW-1:0], s_t_neg[DW-1:0], s_loss_shift, s_n_valid[6:0],
                                 s_factor, s_factor_shift, s_factor_0, s_factor_1, s_keep_threshold};
 
     wire                early_valid, early_final, early_wu, early_grad_first, early_split;
@@ -245,7 +245,7 @@ module gc_compute_results #(
     assign m_written        = (settled && !settled_late) || late_written;
     assign m_written_signal = late_written ? late_signal : settled_signal;
 
-    wire _unused = &{1'b0, gate_unused, at_unused, s_t_pos, s_t_neg, s_loss_shift, s_n_valid,
+    wire _unused = &{1'b0, gate_unused, at_unused, s_t_pos, s_t_neg, s_n_valid,
                      gated_unused};
 endmodule
 

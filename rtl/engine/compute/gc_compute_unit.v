@@ -189,7 +189,8 @@ module gc_compute_unit #(
     wire                place_backward, place_dst_buf, place_relu, place_pool;
     wire                place_gate_write, place_scale, place_grad_first, place_split;
     wire [1:0]          place_loss, place_rounding, place_fold;
-    wire [5:0]          place_shift, place_loss_shift;
+    wire [5:0]          place_shift;
+    wire [4:0]          place_loss_shift;
     wire [1:0]          place_factor;
     wire [4:0]          place_factor_shift;
     wire [15:0]         place_factor_0, place_factor_1, place_keep_threshold, place_factor_tag, place_keep_tag;

@@ -34,8 +34,12 @@ module gc_decode_compute (
     output wire [15:0]   m_n_kx,
     output wire [15:0]   m_n_c,
     output wire [15:0]   m_n_last,
-    output wire [15:0]   m_by0,
-    output wire [15:0]   m_bx0
+    output wire [11:0]   m_by0,
+    output wire [11:0]   m_bx0,
+    output wire [11:0]   m_in_by0,
+    output wire [11:0]   m_in_bx0,
+    output wire [3:0]    m_skip_y,
+    output wire [3:0]    m_skip_x
 );
     assign m_mode       = s_instruction[16*2 +: 2];
     assign m_row_buf    = s_instruction[16*2+2];
@@ -66,8 +70,12 @@ module gc_decode_compute (
     assign m_n_kx       = s_instruction[16*29 +: 16];
     assign m_n_c        = s_instruction[16*30 +: 16];
     assign m_n_last     = s_instruction[16*31 +: 16];
-    assign m_by0        = s_instruction[16*57 +: 16];
-    assign m_bx0        = s_instruction[16*58 +: 16];
+    assign m_by0        = s_instruction[16*57 +: 12];
+    assign m_bx0        = s_instruction[16*58 +: 12];
+    assign m_in_by0     = s_instruction[16*56+4 +: 12];
+    assign m_in_bx0     = s_instruction[16*49 +: 12];
+    assign m_skip_y     = s_instruction[16*57+12 +: 4];
+    assign m_skip_x     = s_instruction[16*58+12 +: 4];
 
     wire _unused = &{1'b0, s_instruction};
 endmodule

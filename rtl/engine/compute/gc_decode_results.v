@@ -24,7 +24,7 @@ module gc_decode_results (
     output wire [15:0]   m_grad_bias_base,
     output wire [15:0]   m_t_pos,
     output wire [15:0]   m_t_neg,
-    output wire [5:0]    m_loss_shift,
+    output wire [4:0]    m_loss_shift,
     output wire [15:0]   m_n_valid,
     output wire [15:0]   m_rnd_tag,
     output wire [15:0]   m_n_base,
@@ -57,7 +57,7 @@ module gc_decode_results (
     assign m_grad_bias_base = s_instruction[16*44 +: 16];
     assign m_t_pos          = s_instruction[16*47 +: 16];
     assign m_t_neg          = s_instruction[16*48 +: 16];
-    assign m_loss_shift     = s_instruction[16*49 +: 6];
+    assign m_loss_shift     = s_instruction[16*39+11 +: 5];
     assign m_n_valid        = s_instruction[16*50 +: 16];
     assign m_rnd_tag        = s_instruction[16*51 +: 16];
     assign m_n_base         = s_instruction[16*52 +: 16];

@@ -28,8 +28,7 @@ module gc_decode_spare (
     };
     assign m_compute = |{
         s_instruction[16*0+15], s_instruction[16*2+15], s_instruction[16*4+14 +: 2],
-        s_instruction[16*5+12 +: 4], s_instruction[16*39+11 +: 5],
-        s_instruction[16*49+6 +: 10], s_instruction[16*56+4 +: 12]
+        s_instruction[16*5+12 +: 4], s_instruction[16*49+12 +: 4]
     };
     assign m_store = |{
         s_instruction[16*0+15], s_instruction[16*1 +: 5], s_instruction[16*2+2 +: 2],

@@ -102,7 +102,8 @@ module gc_instruction_check #(
     wire [1:0]  mode, loss, factor, fold, row_fold, col_fold, dst_fold, gate_fold;
     wire        split, keep_in, keep_out, pool;
     wire [15:0] n_g, n_rg, n_by, n_bx, n_ky, n_kx, n_red, n_last;
-    wire [46:0] compute_unused;
+    wire [3:0]  skip_y, skip_x;
+    wire [62:0] compute_unused;
     gc_decode_compute u_compute (
         .s_instruction(s_instruction),
         .m_mode(mode), .m_loss(loss), .m_split(split), .m_keep_in(keep_in), .m_keep_out(keep_out),
@@ -114,7 +115,9 @@ module gc_instruction_check #(
         .m_relu(compute_unused[3]), .m_gate_write(compute_unused[4]),
         .m_scale(compute_unused[5]), .m_grad_first(compute_unused[6]),
         .m_rounding(compute_unused[8:7]), .m_shift(compute_unused[14:9]),
-        .m_by0(compute_unused[30:15]), .m_bx0(compute_unused[46:31])
+        .m_by0(compute_unused[26:15]), .m_bx0(compute_unused[38:27]),
+        .m_in_by0(compute_unused[50:39]), .m_in_bx0(compute_unused[62:51]),
+        .m_skip_y(skip_y), .m_skip_x(skip_x)
     );
     wire        vec_transpose;
     wire [1:0]  vec_fold;
@@ -171,6 +174,7 @@ module gc_instruction_check #(
     wire one_pass     = ~(|n_g[15:1]) && ~(|n_by[15:1]) && ~(|n_bx[15:1]);
     wire bad_keep     = (keep_in || keep_out) && (wu || !one_pass);
     wire bad_factor   = (|factor && |loss) || (&factor && pool);
+    wire bad_skip     = |{skip_y, skip_x} && |fold;
     wire bad_folds    = SMALL && (&fold || &row_fold || &col_fold || &dst_fold || &gate_fold);
     wire bad_counts   = ~(|n_g) || ~(|n_by) || ~(|n_bx) || ~(|n_ky) || ~(|n_kx) || (wu ? ~(|n_rg) : ~(|n_red));
     wire vec_beats    = |{vec_addr[BEAT-1:0], vec_addr_b[BEAT-1:0], vec_addr_out[BEAT-1:0], vec_stride_y[BEAT-1:0],
@@ -196,7 +200,8 @@ module gc_instruction_check #(
                 || (opcode == UPDATE && bad_update) || (opcode == STORE && bad_map)
                 || (opcode == LOAD && (bad_derive || bad_softmax))
                 || (vectors && (bad_vectors || bad_buffer)) || (rows && bad_rows)
-                || (compute && (bad_choices || bad_split || bad_keep || bad_factor || bad_folds || bad_counts));
+                || (compute && (bad_choices || bad_split || bad_keep || bad_factor || bad_skip || bad_folds))
+                || (compute && bad_counts);
 
     wire _unused = &{1'b0, common_unused, base_sel_unused, store_unused, load_unused, base_unused, update_unused,
                      compute_unused, addr, stride1, stride2, momentum_addr,

@@ -55,8 +55,10 @@ def random_compute(cols):
         fields |= {"mode": random.choice([FP, BP]), "n_g": 1, "n_by": 1, "n_bx": 1}
     else:
         fields["keep_out"] = 0
-    fields |= {"by0": random.randrange(200), "bx0": random.randrange(200), "pool": random.getrandbits(1)}
+    fields["pool"] = random.getrandbits(1)
     fields["fold"] = random.randint(fields["pool"], 3)
+    if fields["fold"]:
+        fields |= {"skip_y": 0, "skip_x": 0}
     inner = fields["fold"] - fields["pool"]
     fields["dst_fold"] = random.choice([*range(inner + 1), fields["fold"]])
     fields["gate_fold"] = random.randint(0, fields["fold"])
@@ -66,13 +68,14 @@ def random_compute(cols):
 def block(instr, axis, index):
     """(origin of the computed block, of the written one, displacement there, vectors from the first: destination,
     gate)."""
-    at, fold, pool = instr[f"b{axis}0"] + index, instr["fold"], instr["pool"]
-    inner = fold - pool
+    fold, pool, backward = instr["fold"], instr["pool"], instr["mode"] == BP
+    first = instr[f"in_b{axis}0" if backward else f"b{axis}0"]
+    at, inner = first + index * (1 + instr[f"skip_{axis}"] * backward), fold - pool
     if pool and instr["dst_fold"] == fold:  # two pooled blocks share a storage block
         own, shift, moved = (
             at // 2 << fold,
             at % 2 << inner,
-            (at // 2 - instr[f"b{axis}0"] // 2) * instr[f"dst_stride_{axis}"],
+            (at // 2 - first // 2) * instr[f"dst_stride_{axis}"],
         )
     else:
         own, shift, moved = at << inner, 0, index * instr[f"dst_stride_{axis}"] << inner - instr["dst_fold"]

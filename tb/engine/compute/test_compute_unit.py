@@ -41,7 +41,11 @@ def random_compute(config, asks_gates: bool):
     pool = int(mode == FP and random.random() < 0.3)
     fold = random.randint(pool, config.log_grid)
     side, channels = 1 << fold, (n["n_g"] - 1) * cols + n["n_last"]
-    size = {name: random.randint(1, side * (most + 2)) for name, most in (("height", n["n_by"]), ("width", n["n_bx"]))}
+    skip = {key: random.choice([0, random.randrange(16)]) if not fold else 0 for key in "yx"}
+    size = {
+        name: random.randint(1, side * (n[f"n_b{key}"] * (1 + skip[key]) + 3))
+        for name, key in (("height", "y"), ("width", "x"))
+    }
     images = (config.grid >> fold) ** 2
     f |= n | size | dict(mode=mode, pool=pool, fold=fold, bias=int(mode != BP and random.getrandbits(1)))
     f |= {name + "_fold": fold for name in ("row", "col", "gate")} | dict(dst_fold=fold - pool)
@@ -53,7 +57,8 @@ def random_compute(config, asks_gates: bool):
     for name in ("dst", "gate"):
         f |= {f"{name}_stride_x": channels, f"{name}_stride_y": channels * n["n_bx"]}
         f |= {f"{name}_base": random.getrandbits(8)}
-    f |= {name: random.randrange(3) for name in ("by0", "bx0")}
+    f |= {name: random.randrange(3) for name in ("by0", "bx0", "in_by0", "in_bx0")}
+    f |= {f"skip_{key}": many for key, many in skip.items()}
     f |= {name: random.randint(-1, 1) for name in ("disp_y0", "disp_x0")}
     f |= {name: random.randrange(64) for name in ("wgt_stride_g", "wgt_stride_ky", "wgt_stride_kx", "wgt_stride_cg")}
     f |= dict(bias_exp=random.randrange(config.data_width), shift=random.randrange(config.data_width + 6))
