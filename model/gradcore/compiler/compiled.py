@@ -16,7 +16,7 @@ from gradcore.compiler.operation import Op
 from gradcore.compiler.order import in_order_of_start, operations
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.tokens import add_tokens
-from gradcore.compiler.unfold import ALL_TAPS, forward_images, unfold_images
+from gradcore.compiler.unfold import ALL_TAPS, unfold_images
 from gradcore.isa import instruction as isa
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import Opcode
@@ -137,11 +137,11 @@ class CompiledNetwork:
         return result
 
     def pack_images(self, x: np.ndarray) -> np.ndarray:
-        """Images (N, C, H, W) of one minibatch as the bytes behind BASE1: as FP reads them (unfolded where the first
-        layer has a stride) and, where WU alone takes them unfolded, once more so."""
+        """Images (N, C, H, W) of one minibatch as the bytes behind BASE1: as FP reads them (unfolded where it does
+        not take a stride) and, where WU alone takes them unfolded, once more so."""
         plain, wide, p = self.memory.images, self.memory.act[0], self.network.parameters[0]
         data = np.zeros(wide.end, np.uint8)
-        data[: plain.end] = plain.layout.pack(forward_images(x, p))
+        data[: plain.end] = plain.layout.pack(x if self.setting.forward[0] is p else unfold_images(x, p))
         if wide is not plain:
             data[wide.addr :] = wide.layout.pack(unfold_images(x, p, self.setting.choices.unfolded == ALL_TAPS))
         return data

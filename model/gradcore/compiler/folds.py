@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folds of every layer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
-from gradcore.compiler.windows import forward_runs
-from gradcore.isa.fold import block_size, ceil_div, passes, tap_windows
+from gradcore.compiler.windows import backward_phases, forward_runs
+from gradcore.isa.fold import ceil_div, passes
 from gradcore.network.weighted_layer import LayerParameters
 from gradcore.ops.layer import Shape
 
@@ -32,6 +33,7 @@ def choose_folds(
     finer: bool = False,
     flat: int | None = None,
     errors: Sequence[LayerParameters] | None = None,
+    direct: Collection[int] = (),
 ) -> list[LayerFolds]:
     """`LayerFolds` per layer: sums get the fold with the fewest passes, a pooled map the one in which the next layer's
     backward pass is shortest (ties: the coarser; without one that of its sums); never coarser than the map before it,
@@ -39,49 +41,59 @@ def choose_folds(
     `finer`: sums get the fold with the fewest steps (ties: the finer), because blocks of fewer pixels leave out more
     taps. Behind windows, whose tensors have fold 0, the folds begin anew; `flat`: the coarsest for what they stand
     between, floors permitting. `errors`: the layers as BP computes them, others than `layers` where they have a stride;
-    what is unfolded for those, and the local gradient that gets zeros between its pixels, have fold 0, too."""
+    what is unfolded for those, and their local gradients, have fold 0, too, and so has all of BP that takes a stride
+    in phases, and FP of the layers `direct`, which take their stride themselves."""
     top, floors, errors = grid.bit_length() - 1, floors or {}, errors or layers
-    strided = [index for index, p in enumerate(layers) if index and p is not errors[index]]
+    strided = [index for index, p in enumerate(layers) if index and (index in direct or p is not errors[index])]
+    phased = [index for index in strided if errors[index].stride != (1, 1)]
     apart = {index for index, p in enumerate(layers) if has_windows(p)}.union(*({k - 1, k} for k in strided))
     least = [
         max(floors.get(stage, 0), 1 if stage % 2 == 0 and layers[stage // 2].pool else 0)
         for stage in range(2 * len(layers))
     ]
     for stage in reversed(range(len(least) - 1)):
-        if not (stage % 2 == 0 and has_windows(layers[stage // 2])) and (stage + 1) / 2 not in strided:
+        apart_from_next = stage % 2 == 0 and (has_windows(layers[stage // 2]) or stage // 2 in direct)
+        if not apart_from_next and (stage + 1) / 2 not in strided:
             least[stage] = max(least[stage], least[stage + 1])
     folds, limit = [], top
     for index, p in enumerate(layers):
         for stage in (2 * index, 2 * index + 1):
-            if (stage % 2 and has_windows(p)) or (stage % 2 == 0 and index in strided):
+            if (stage % 2 and (has_windows(p) or index in direct)) or (stage % 2 == 0 and index in strided):
                 limit = top
             if flat is not None and (index in apart or (stage % 2 == 0 and index - 1 in apart)):
                 limit = min(limit, max(flat, least[stage]))
             if stage % 2 == 0:
                 cost = forward_steps if finer else forward_passes
                 costs = [cost(p, grid, fold, images) for fold in range(top + 1)]
-            elif (p.pool or has_windows(p)) and index + 1 < len(layers) and layers[index + 1].shift_bp is not None:
+            elif (
+                (p.pool or has_windows(p) or index in direct)
+                and index + 1 < len(layers)
+                and layers[index + 1].shift_bp is not None
+            ):
                 costs = [backward_steps(errors[index + 1], grid, fold, images) for fold in range(top + 1)]
             else:
                 folds.append(limit)
                 continue
             best = min(range(top + 1), key=lambda fold: (costs[fold], fold if finer else -fold))
-            limit = min(limit, max(best, least[stage]))
+            limit = 0 if stage % 2 == 0 and index in direct else min(limit, max(best, least[stage]))
             folds.append(limit)
     common = _common_folds(layers, folds, top, strided)
     result = []
     for index, p in enumerate(layers):
         fp, out = folds[2 * index], folds[2 * index + 1]
-        stored = 0 if index + 1 in strided else folds[min(2 * index + 2, len(folds) - 2)]
+        stored = 0 if index in direct or index + 1 in strided else folds[min(2 * index + 2, len(folds) - 2)]
         delta_dram = fp
         if p.pool:
             delta_dram = top if fp == out == top else min(out, fp - 1)
         elif index in strided and p.shift_bp is not None:
             delta_dram = 0
+        if index + 1 in phased:
+            delta_dram = 0
         if not p.alone:
             stored = delta_dram = common[p.output]
         delta = min(delta_dram + 1, top) if p.pool else delta_dram
-        result.append(LayerFolds(fp, folds[2 * index - 1] if index else fp, out, delta, delta_dram, stored))
+        bp = 0 if index in phased else folds[2 * index - 1] if index else fp
+        result.append(LayerFolds(fp, bp, out, delta, delta_dram, stored))
     return result
 
 
@@ -124,19 +136,19 @@ def forward_passes(p: LayerParameters, grid: int, fold: int, images: int) -> int
 def forward_steps(p: LayerParameters, grid: int, fold: int, images: int) -> int:
     """Array steps per input map and column group that the forward pass of a layer takes in a fold."""
     steps = ceil_div(images, (grid >> fold) ** 2)
-    for axes in zip(p.conv_shape[1:], p.in_shape[1:], p.weight_shape[2:], p.pad):
-        steps *= sum(blocks * taps for _, blocks, _, taps in forward_runs(fold, *axes, bool(p.pool)))
+    for size, given, taken, pad, stride in zip(p.conv_shape[1:], p.in_shape[1:], p.weight_shape[2:], p.pad, p.stride):
+        runs = forward_runs(fold, size, given, taken, pad, bool(p.pool), stride)
+        steps *= sum(blocks * taps for _, blocks, _, taps in runs)
     return steps
 
 
 def backward_steps(p: LayerParameters, grid: int, fold: int, images: int) -> int:
     """Array steps per output map and column group that the backward pass of a layer takes in a fold."""
     steps = ceil_div(images, (grid >> fold) ** 2)
-    for axis in (0, 1):
-        windows = tap_windows(
-            block_size(fold), p.in_shape[1 + axis], delta_shape(p)[1 + axis], p.weight_shape[2 + axis], p.pad[axis]
-        )
-        steps *= sum(blocks * taps for _, blocks, _, taps in windows)
+    for size, source, *taken in zip(p.in_shape[1:], delta_shape(p)[1:], p.weight_shape[2:], p.pad, p.stride):
+        phases = backward_phases(*taken)
+        runs = [phase.runs(fold, size, source, (0, ceil_div(size, 1 << fold))) for phase in phases]
+        steps *= sum(blocks * taps for _, blocks, _, taps in chain(*runs))
     return steps
 
 

@@ -4,6 +4,7 @@ leaky ReLU, the loss behind the last one. Behind that the stages that VECTOR doe
 and refuses what is none of them."""
 
 from gradcore.compiler.limits import CompileError
+from gradcore.compiler.unfold import can_unfold
 from gradcore.isa.config import EngineConfig
 from gradcore.network.description import Network
 from gradcore.network.graph import INPUT, Node
@@ -35,29 +36,26 @@ class NotOnEngine(CompileError):
 
 
 def check_groups(layer: str, node: Node, cols: int) -> None:
-    """Refuse a grouped convolution with a stride, or whose groups are no whole column groups. Raises NotOnEngine."""
+    """Refuse a grouped convolution whose groups are no whole column groups. Raises NotOnEngine."""
     operator = node.operator
     assert isinstance(operator, Parametric) and node.weights
     outputs, inputs, *_ = node.weights.shape
     what = f"a {operator.what} in {operator.groups} groups"
-    if operator.stride != (1, 1):
-        raise NotOnEngine(layer, f"{what} with a stride", "1 group or stride 1x1")
     maps = outputs // operator.groups, inputs
     if any(n % cols for n in maps):
         what += f" of {maps[0]} output and {maps[1]} input maps"
         raise NotOnEngine(layer, what, f"1 group, or groups of multiples of {cols} maps, the engine's columns")
 
 
-def check_stride(layer: str, node: Node, config: EngineConfig) -> None:
-    """Refuse a convolution with a stride behind another layer whose taps, moved side by side, would not begin at beats.
+def check_stride(p: LayerParameters, config: EngineConfig) -> None:
+    """Refuse a stride before a 2x2 maximum pooling, which wants blocks of pixels, where the layer cannot be unfolded.
     Raises NotOnEngine."""
-    operator, unit = node.operator, max(1, config.mem_bytes // config.vector_bytes)
-    assert isinstance(operator, Parametric) and node.weights
-    _, inputs, *kernel = node.weights.shape
-    if inputs % unit and kernel != [1, 1]:
-        down, right = operator.stride
-        what = f"a {operator.what} of stride {down}x{right} of {inputs} maps behind another layer"
-        raise NotOnEngine(layer, what, f"multiples of {unit} maps, whose vectors are whole beats")
+    if p.stride != (1, 1) and p.pool and not can_unfold(p, config):
+        _, inputs, *_ = p.weight_shape
+        what = (
+            f"a convolution of stride {p.stride[0]}x{p.stride[1]} of {inputs} maps in {p.groups} groups, with a pooling"
+        )
+        raise NotOnEngine(p.name, what, "one without the other, 1 group of maps whose vectors are whole beats")
 
 
 def check_stages(network: Network, p: LayerParameters) -> None:
@@ -125,13 +123,12 @@ def check_network(network: Network, config: EngineConfig) -> None:
                 raise NotOnEngine(layer, operator.what, nearest)
         elif operator.groups > 1:
             check_groups(layer, node, config.cols)
-        elif operator.stride != (1, 1) and node.inputs != (INPUT,):
-            check_stride(layer, node, config)
     if layers[-1].factor and layers[-1].alone:
         what = layers[-1].factor.operator.what
         raise NotOnEngine(graph.output.layer_name, f"a {what} before the loss", "one before the last convolution")
     for p in layers:
         check_stages(network, p)
+        check_stride(p, config)
         if p.index and p.input == INPUT:
             raise NotOnEngine(p.name, "a second convolution of the network's input", "one")
         if p.leaky:

@@ -51,19 +51,15 @@ REFUSED = (
         "(weight|gradient) rows.*|rows from tap to tap",
     ),
     Refusal(
-        "a convolution with a stride of other than whole beats of maps behind another layer",
-        "VECTOR moves the taps of a pixel side by side in whole beats",
-        "a .* of stride .* maps behind another layer",
-    ),
-    Refusal(
         "a convolution in groups of other than multiples of COLS maps",
         "a column group, and what a LOAD brings of a group, would begin in the middle of COLS channels",
         "a .* in .* groups of .* maps",
     ),
     Refusal(
-        "a convolution in groups with a stride",
-        "taps lie side by side with all maps",
-        "a .* in .* groups with a stride",
+        "a 2x2 maximum pooling behind a convolution with a stride in groups, or in a frozen part of maps of other than "
+        "whole beats",
+        "it takes blocks of pixels, and the stride fold 0",
+        "a .* of stride .* groups, with a pooling",
     ),
     Refusal("an addition of more than two tensors", "VECTOR adds two", "an addition of .* tensors"),
     Refusal(

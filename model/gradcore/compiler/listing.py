@@ -32,6 +32,8 @@ def _strides(compiled: "CompiledNetwork") -> list[str]:
     """What strides cost: in DRAM, and in the pixels of BP."""
     found, memory, beat = [], compiled.memory, compiled.config.mem_bytes
     for p, taken, back in zip(compiled.network.parameters, compiled.setting.forward, compiled.setting.errors):
+        if p.stride != (1, 1) and taken is p and (back is p or p.shift_bp is None):
+            found.append(f"{p.name}: stride {p.stride[0]}x{p.stride[1]}, nothing is unfolded")
         if taken is p:
             continue
         unfolded = memory.act[p.index].layout if p.index else memory.images.layout
@@ -44,7 +46,9 @@ def _strides(compiled: "CompiledNetwork") -> list[str]:
             f"{p.name}: stride {p.stride[0]}x{p.stride[1]}, unfolded to {maps} maps of {height}x{width} for {passes}: "
             f"{unfolded.size // beat} beats of a minibatch, {plain.size // beat} as {what}"
         )
-        if p.index and p.shift_bp is not None:
+        if p.index and p.shift_bp is not None and back is p:
+            line += "; BP takes the pixels of its input in phases"
+        elif p.index and p.shift_bp is not None:
             line += "; BP takes a local gradient of {}x{} with zeros between {}x{}".format(
                 *back.conv_shape[1:], height, width
             )

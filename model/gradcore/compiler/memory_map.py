@@ -117,7 +117,7 @@ class MemoryMap:
     COMPUTE leaves in FP, error[l] what BP of layer l leaves or None: not act[l + 1] and delta[l - 1] where there are
     stages or other readers between, stages[l] = `StepPlace`s; tables: of all stages; zeros: what a ReLU from tensor to
     tensor is compared with, or None. Of a layer behind another one with a stride act[l] is what VECTOR unfolds of
-    plain[l], and spread[l] delta[l] with zeros between its pixels; of others they are the same.
+    plain[l], and spread[l] delta[l] with zeros between its pixels where BP has them; else they are the same.
     """
 
     folds: tuple[LayerFolds, ...]
@@ -178,8 +178,9 @@ def memory_map(
 ) -> MemoryMap:
     """Folds, DRAM addresses and gate places of `network`, computed as `forward` in FP and as `layers` in WU, for
     minibatches of `images`. Raises CompileError where gates that stay on chip do not fit."""
-    strips, errors = choices.strips, backward_layers(network)
-    folds = choose_folds(layers, config.grid, images, dict(choices.floors), choices.finer, choices.flat, errors)
+    strips, errors = choices.strips, backward_layers(network, config.grid, images, choices.floors)
+    direct = [index for index, p in enumerate(forward) if p.stride != (1, 1)]
+    folds = choose_folds(layers, config.grid, images, dict(choices.floors), choices.finer, choices.flat, errors, direct)
     at = 0
 
     def place(size: int) -> int:
@@ -265,10 +266,10 @@ def memory_map(
     tensors.act |= {p.output: tensor for p, tensor in zip(layers, out)}
     stages = [place_steps(p, tensors, own, tables) for p, own in zip(layers, delta)]
     read, act, spread = [*act], [*act], [*delta]
-    for p, back in zip(layers[1:], errors[1:]):
+    for p, plain_layer, back in zip(layers[1:], network.parameters[1:], errors[1:]):
         read.append(tensors.act[p.input])
-        act.append(in_dram(f"{p.name}.unfolded", layout(0, p.in_shape, words)) if back is not p else read[-1])
-        if back is not p and p.shift_bp is not None:
+        act.append(in_dram(f"{p.name}.unfolded", layout(0, p.in_shape, words)) if p is not plain_layer else read[-1])
+        if back is not plain_layer and p.shift_bp is not None:
             spread[p.index] = in_dram(f"{p.name}.delta.spread", layout(0, back.out_shape, words))
     act.append(stages[-1][-1].result if stages[-1] else out[-1])
     error = [None if p.shift_bp is None else tensors.part(p.input, p.name, 0) for p in layers]

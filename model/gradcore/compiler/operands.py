@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 from typing import TypedDict
 
-from gradcore.compiler.operation import Part, Place
+from gradcore.compiler.operation import Part, Place, Rows
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.tuples import Area, Fields, Span
 from gradcore.isa.fold import ceil_div, image_place
@@ -29,6 +29,21 @@ class GradientOptions(TypedDict, total=False):
     area: Area
     maps: Span
     held: Part
+
+
+def splits(setting: Setting, index: int) -> bool:
+    """May groups of lanes share the channels of a layer's FP? Its rows of weights must then begin at a multiple of
+    LANES."""
+    return setting.config.split and setting.forward[index].weight_shape[1] % setting.config.lanes == 0
+
+
+def split_lanes(setting: Setting, index: int, image: int, rows: Rows) -> bool:
+    """Do all pixels and images of a group lie in the first COLS lanes? Image 2 is in the lower half of the grid."""
+    fold, grid = setting.folds(index).fp, setting.config.grid
+    lane_rows = min(setting.forward[index].conv_shape[1], 1 << fold)
+    images = min(setting.fold_images(fold), setting.images - image)
+    fits = lane_rows <= setting.config.cols // grid and images <= 2
+    return splits(setting, index) and rows.base % setting.config.lanes == 0 and fits
 
 
 def operand(setting: Setting, name: str, place: Place, access: int, image: int, shape: Shape | None = None) -> Fields:

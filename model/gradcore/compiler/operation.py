@@ -66,7 +66,8 @@ class Rows:
 class Part:
     """A part of the weights of a layer: rows and columns of the kernel (first, number), channels (first, end).
 
-    In FP and BP it is a part of a reduction: channels of what is summed; `first`, `last`: whether it begins or ends it.
+    In FP and BP it is a part of a reduction: channels of what is summed; `first`, `last`: whether it begins or ends it;
+    `step`: from one of its rows and columns to the next, where BP has a stride.
     In WU channels are input maps; the gradients lie by output group, tap, input map."""
 
     rows: Count
@@ -74,6 +75,7 @@ class Part:
     channels: Span
     first: bool = True
     last: bool = True
+    step: tuple[int, int] = (1, 1)
 
     @property
     def taps(self) -> int:
@@ -91,8 +93,8 @@ class Part:
 
     def places(self) -> list[tuple[int, int]]:
         """Taps as (row, column) of the kernel."""
-        (ky, n_ky), (kx, n_kx) = self.rows, self.columns
-        return [(y, x) for y in range(ky, ky + n_ky) for x in range(kx, kx + n_kx)]
+        rows, columns = ([k + i * step for i in range(n)] for (k, n), step in zip((self.rows, self.columns), self.step))
+        return [(y, x) for y in rows for x in columns]
 
 
 def row_part(p: LayerParameters, rows: Count) -> Part:

@@ -46,15 +46,16 @@ def cut(
     kernel first, then, unless `only_rows`, columns, then channels by multiples of COLS, each as far as it helps. Raises
     CompileError."""
     step = setting.config.cols
-    (ky, n_ky), (kx, n_kx), (c, end) = whole.rows, whole.columns, whole.channels
+    (ky, n_ky), (kx, n_kx), (c, end), (down, right) = whole.rows, whole.columns, whole.channels, whole.step
     each = dict(rows=n_ky, columns=n_kx, channels=ceil_div(end - c, step))
 
     def part(y: int, x: int, first: int, each: dict[str, int]) -> Part:
-        rows, columns = min(each["rows"], ky + n_ky - y), min(each["columns"], kx + n_kx - x)
-        return Part((y, rows), (x, columns), (first, min(first + each["channels"] * step, end)), False, False)
+        rows, columns = min(each["rows"], n_ky - y), min(each["columns"], n_kx - x)
+        channels = first, min(first + each["channels"] * step, end)
+        return Part((ky + y * down, rows), (kx + x * right, columns), channels, False, False, whole.step)
 
     def excess(each: dict[str, int]) -> float:
-        return max(need.excess(True) for need in needs(part(ky, kx, c, each)))
+        return max(need.excess(True) for need in needs(part(0, 0, c, each)))
 
     while (now := excess(each)) > 1:
         axes = [axis for axis in each if each[axis] > 1 and (axis == "rows" or not only_rows)]
@@ -62,11 +63,11 @@ def cut(
         if not axis:
             break
         each[axis] = ceil_div(each[axis], 2)
-    fit(setting, index, needs(part(ky, kx, c, each)))
+    fit(setting, index, needs(part(0, 0, c, each)))
     parts = [
         part(y, x, first, each)
-        for y in range(ky, ky + n_ky, each["rows"])
-        for x in range(kx, kx + n_kx, each["columns"])
+        for y in range(0, n_ky, each["rows"])
+        for x in range(0, n_kx, each["columns"])
         for first in range(c, end, each["channels"] * step)
     ]
     parts[0], parts[-1] = replace(parts[0], first=True), replace(parts[-1], last=True)

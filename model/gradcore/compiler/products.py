@@ -16,13 +16,14 @@ from gradcore.compiler.operands import (
     group_fields,
     moved,
     operand,
+    split_lanes,
     whole_map,
 )
 from gradcore.compiler.operation import Op, Part, Place, Rows, compute_cycles, make
 from gradcore.compiler.setting import Setting
-from gradcore.compiler.tuples import Access, Area, Fields, Run
-from gradcore.compiler.windows import forward_runs, gradient_runs, only_taps, whole, within
-from gradcore.isa.fold import ceil_div, tap_windows
+from gradcore.compiler.tuples import Access, Fields, Run
+from gradcore.compiler.windows import Phase, backward_phases, forward_runs, gradient_runs, only_taps, whole, within
+from gradcore.isa.fold import ceil_div
 from gradcore.isa.instruction import BP, FP, WU, Opcode
 from gradcore.network.weighted_layer import LayerParameters
 from gradcore.numerics.fixed_point import MODES
@@ -35,26 +36,10 @@ Window = Callable[[Run, Run], Fields]  # of such a pair
 Touched = tuple[list[Access], list[Access], list[Access]]  # reads, writes, late reads
 
 
-def splits(setting: Setting, index: int) -> bool:
-    """May groups of lanes share the channels of a layer's FP? Its rows of weights must then begin at a multiple of
-    LANES."""
-    return setting.config.split and setting.forward[index].weight_shape[1] % setting.config.lanes == 0
-
-
-def _split(setting: Setting, index: int, image: int, rows: Rows) -> bool:
-    """Do all pixels and images of a group lie in the first COLS lanes? Image 2 is in the lower half of the grid."""
-    fold, grid = setting.folds(index).fp, setting.config.grid
-    lane_rows = min(setting.forward[index].conv_shape[1], 1 << fold)
-    images = min(setting.fold_images(fold), setting.images - image)
-    fits = lane_rows <= setting.config.cols // grid and images <= 2
-    return splits(setting, index) and rows.base % setting.config.lanes == 0 and fits
-
-
 def forward(
     setting: Setting, index: int, image: int, source: Place, dest: Place, rows: Rows, **more: Unpack[ProductOptions]
 ) -> list[Op]:
-    """COMPUTE FP of the group that starts with `image`, one for each window of blocks. The first layer is computed as
-    the network has it, unless that has a stride: unfolding saves steps in WU only.
+    """COMPUTE FP of the group that starts with `image`, one for each window of blocks.
 
     `more`: gate, the Place that gates are written to; targets, the Place of the loss's targets; area, the blocks to
     compute; train, whether dropout drops; maps (first, end), the output maps, to which `dest`, `rows` and gates then
@@ -65,7 +50,7 @@ def forward(
     layout, (outputs, inputs, *kernel) = setting.memory.weight[index].layout, p.weight_shape
     area, maps = more.get("area") or whole_map(fold, p.conv_shape), more.get("maps", (0, outputs))
     part = more.get("part")
-    split = not part and _split(setting, index, image, rows)
+    split = not part and split_lanes(setting, index, image, rows)
     common = dict(
         mode=FP,
         row_buf=source.buffer,
@@ -84,6 +69,8 @@ def forward(
         wgt_stride_cg=setting.config.lanes if split else cols,
         bias_base=rows.bias_base % setting.config.wgt_depth,
         split=split,
+        skip_y=p.stride[0] - 1,
+        skip_x=p.stride[1] - 1,
         **forward_factor(p, more.get("train", False)),
         **group_fields(setting, fold, image, p.conv_shape),
         map0=maps[0],
@@ -91,11 +78,11 @@ def forward(
         **operand(setting, "row", source, fold, image, p.in_shape),
         **operand(setting, "dst", dest, fold, image, p.out_shape),
     )
-    operands, writes = ["row", "dst"], [*dest.ranges]
+    results, writes = ["dst"], [*dest.ranges]
     late: list[Access] = []
     if bits := gate or targets:
         common |= operand(setting, "gate", bits, fold, image)
-        operands.append("gate")
+        results.append("gate")
     if targets:
         numbers = setting.network.loss_parameters
         common |= dict(loss=LOSSES[numbers.loss], t_pos=numbers.t_pos, t_neg=numbers.t_neg, loss_shift=numbers.shift)
@@ -106,17 +93,21 @@ def forward(
 
     def window(row: Run, column: Run) -> Fields:
         (by0, n_by, ky0, n_ky), (bx0, n_bx, kx0, n_kx) = row, column
-        fields = dict(by0=by0, n_by=n_by, bx0=bx0, n_bx=n_bx, n_ky=n_ky, n_kx=n_kx)
+        at = p.stride[0] * by0, p.stride[1] * bx0
+        fields = dict(by0=by0, n_by=n_by, bx0=bx0, n_bx=n_bx, in_by0=at[0], in_bx0=at[1], n_ky=n_ky, n_kx=n_kx)
         fields |= dict(disp_y0=ky0 - p.pad[0], disp_x0=kx0 - p.pad[1])
         fields |= dict(wgt_base=rows.base + (ky0 * kernel[1] + kx0) * inputs)
-        return common | fields | moved(setting, common, operands, by0, bx0, bool(p.pool))
+        fields |= moved(setting, common, ["row"], *at) | moved(setting, common, results, by0, bx0, bool(p.pool))
+        return common | fields
 
     text, axes = f"FP images {image}..", []
     if part:
         common |= more["strides"] | dict(n_c=part.channels[1] - part.channels[0])
-        return [_part(setting, p, window, common, area, part, rows, (source, writes, late), text)]
-    for (first, end), size, given, taps, pad in zip(area, p.conv_shape[1:], p.in_shape[1:], kernel, p.pad):
-        runs = within(forward_runs(fold, size, given, taps, pad, bool(p.pool)), first, end)
+        fields = window((area[0][0], 1, *part.rows), (area[1][0], 1, *part.columns))
+        return [_part(setting, p, fields, part, rows, (source, writes, late), text)]
+    sizes = zip(p.conv_shape[1:], p.in_shape[1:], kernel, p.pad)
+    for (first, end), (size, given, taps, pad), stride in zip(area, sizes, p.stride):
+        runs = within(forward_runs(fold, size, given, taps, pad, bool(p.pool), stride), first, end)
         axes.append([whole((first, end - first), (0, taps)), runs])
     reads = [*source.ranges, ("wgt", rows.base, rows.end)]
     return _windows(setting, p, axes, window, text, (reads, writes, late))
@@ -126,7 +117,7 @@ def backward(
     setting: Setting, index: int, image: int, source: Place, dest: Place, rows: Rows, **more: Unpack[ProductOptions]
 ) -> list[Op]:
     """COMPUTE BP: the local gradient at the input of layer `index`. One for each window of blocks that the same taps
-    reach.
+    reach; with a stride those of each phase.
 
     `more`: gate, the Place of the gates that scale it; area, the blocks to compute; maps (first, end), the input maps,
     to which `dest`, `rows` and the gates then belong; part, the Part of the reduction, to which `source` and `rows`
@@ -147,42 +138,57 @@ def backward(
         rnd_tag=random_tag(layer, "delta"),
         n_c=outputs // p.groups,
         wgt_stride_g=cols,
-        wgt_stride_ky=kernel[1] * width,
-        wgt_stride_kx=width,
+        wgt_stride_ky=p.stride[0] * kernel[1] * width,
+        wgt_stride_kx=p.stride[1] * width,
         wgt_stride_cg=kernel[0] * kernel[1] * width,
+        skip_y=p.stride[0] - 1,
+        skip_x=p.stride[1] - 1,
         **group_fields(setting, fold, image, p.in_shape),
         map0=maps[0],
         **column_fields(setting, maps),
         **operand(setting, "row", source, fold, image, delta_shape(p)),
         **operand(setting, "dst", dest, fold, image, p.in_shape),
     )
-    operands, writes = ["row", "dst"], [*dest.ranges]
+    results, writes = ["dst"], [*dest.ranges]
     late: list[Access] = []
     before = setting.layers[index - 1]
     if before.alone:
         common |= backward_factor(before)
     if gate:
         common |= operand(setting, "gate", gate, fold, image) | dict(scale=before.relu)
-        operands.append("gate")
+        results.append("gate")
         late += gate.ranges
 
-    def window(row: Run, column: Run) -> Fields:
+    def window(down: Phase, row: Run, across: Phase, column: Run) -> Fields:
         (by0, n_by, ky0, n_ky), (bx0, n_bx, kx0, n_kx) = row, column
-        fields = dict(by0=by0, n_by=n_by, bx0=bx0, n_bx=n_bx, n_ky=n_ky, n_kx=n_kx)
-        fields |= dict(disp_y0=p.pad[0] - ky0, disp_x0=p.pad[1] - kx0)
-        fields |= dict(wgt_base=rows.base + (ky0 * kernel[1] + kx0) * width)
-        return common | fields | moved(setting, common, operands, by0, bx0)
+        at = down.first + down.stride * by0, across.first + across.stride * bx0
+        fields = dict(by0=by0, n_by=n_by, bx0=bx0, n_bx=n_bx, in_by0=at[0], in_bx0=at[1], n_ky=n_ky, n_kx=n_kx)
+        fields |= dict(disp_y0=down.offset - ky0, disp_x0=across.offset - kx0)
+        tap = (down.tap + down.stride * ky0) * kernel[1] + across.tap + across.stride * kx0
+        fields |= dict(wgt_base=rows.base + tap * width)
+        fields |= moved(setting, common, ["row"], by0, bx0) | moved(setting, common, results, *at)
+        for name in results:
+            for axis, phase in (("y", down), ("x", across)):
+                fields[f"{name}_stride_{axis}"] = phase.stride * common[f"{name}_stride_{axis}"]
+        if not n_ky or not n_kx:  # a step behind the local gradient gives zeros
+            behind = dict(by0=source_shape[1], disp_y0=0, disp_x0=0, n_ky=1, n_kx=1, n_c=1)
+            fields |= behind | dict(wgt_base=rows.base)
+        return common | fields
 
-    part, text = more.get("part"), f"BP images {image}.."
-    if part:
-        common |= more["strides"] | dict(n_c=part.channels[1] - part.channels[0])
-        return [_part(setting, p, window, common, area, part, rows, (source, writes, late), text)]
-    axes = [
-        [within(tap_windows(1 << fold, *sizes), *blocks)]
-        for blocks, *sizes in zip(area, p.in_shape[1:], delta_shape(p)[1:], kernel, p.pad)
-    ]
+    source_shape, part, text = delta_shape(p), more.get("part"), f"BP images {image}.."
+    phases = [backward_phases(*taken) for taken in zip(kernel, p.pad, p.stride)]
+    sizes = list(zip(p.in_shape[1:], source_shape[1:], area))
     reads = [*source.ranges, ("wgt", rows.base, rows.end)]
-    return _windows(setting, p, axes, window, text, (reads, writes, late))
+    if part and part.taps:
+        common |= more["strides"] | dict(n_c=part.channels[1] - part.channels[0])
+        row, column = (
+            (each[at % len(each)], each[at % len(each)].run(at, *taps))
+            for (at, _), each, taps in zip(area, phases, (part.rows, part.columns))
+        )
+        return [_part(setting, p, window(*row, *column), part, rows, (source, writes, late), text)]
+    axes = [[(phase, run) for phase in each for run in phase.runs(fold, *size)] for each, size in zip(phases, sizes)]
+    found = [window(*row, *column) for row, column in product(*axes)]
+    return [_compute(setting, p, fields, text + _at(fields), (reads, writes, late)) for fields in found]
 
 
 def gradients(
@@ -221,6 +227,8 @@ def gradients(
         grad_bias_base=grads.bias_base,
         row_channels=maps[1] - maps[0],
         col_channels=inputs,
+        skip_y=p.stride[0] - 1,
+        skip_x=p.stride[1] - 1,
         **group_fields(setting, fold, image, shape),
         **column_fields(setting, (0, inputs)),
         **operand(setting, "row", delta, fold, image, shape),
@@ -236,14 +244,15 @@ def gradients(
 
     def window(row: Run, column: Run) -> Fields:
         (by0, n_by, ky0, n_ky), (bx0, n_bx, kx0, n_kx) = row, column
-        fields = dict(by0=by0, n_by=n_by, bx0=bx0, n_bx=n_bx, n_ky=n_ky, n_kx=n_kx)
+        at = p.stride[0] * by0, p.stride[1] * bx0
+        fields = dict(by0=by0, n_by=n_by, bx0=bx0, n_bx=n_bx, in_by0=at[0], in_bx0=at[1], n_ky=n_ky, n_kx=n_kx)
         fields |= dict(disp_y0=ky0 - p.pad[0], disp_x0=kx0 - p.pad[1])
         base = grads.base + (ky0 - held.rows[0]) * stride_y + (kx0 - held.columns[0]) * stride_x
         fields |= dict(grad_base=base + part.channels[0] - held.channels[0], grad_first=first)
-        return common | fields | moved(setting, common, ("row", "col"), by0, bx0)
+        return common | fields | moved(setting, common, ["row"], by0, bx0) | moved(setting, common, ["col"], *at)
 
     plain = [whole(run, taps) for run, taps in zip(blocks, (part.rows, part.columns))]
-    runs = [gradient_runs(fold, *sizes) for sizes in zip(shape[1:], p.in_shape[1:], kernel, p.pad)]
+    runs = [gradient_runs(fold, *sizes) for sizes in zip(shape[1:], p.in_shape[1:], kernel, p.pad, p.stride)]
     runs = [only_taps(one, *taps) for one, taps in zip(runs, (part.rows, part.columns))]
     if area:
         runs = [within(one, *ends) for one, ends in zip(runs, area)]
@@ -305,9 +314,7 @@ def _windows(
 def _part(
     setting: Setting,
     p: LayerParameters,
-    window: Window,
-    common: Fields,
-    area: Area,
+    fields: Fields,
     part: Part,
     rows: Rows,
     access: tuple[Place, list[Access], list[Access]],
@@ -315,9 +322,8 @@ def _part(
 ) -> Op:
     """One part of a reduction of one block."""
     source, writes, late = access
-    runs = ((area[0][0], 1, *part.rows), (area[1][0], 1, *part.columns))
-    fields = window(*runs) | dict(wgt_base=rows.base, keep_in=not part.first, keep_out=not part.last)
-    fields["bias"] = common.get("bias", 0) and part.last
+    fields |= dict(wgt_base=rows.base, keep_in=not part.first, keep_out=not part.last)
+    fields["bias"] = fields.get("bias", 0) and part.last
     reads = [*source.ranges, ("wgt", rows.base, rows.end)]
     touched = (reads, writes, late) if part.last else (reads, [], [])
     return _compute(setting, p, fields, text + _at(fields), touched)

@@ -9,8 +9,9 @@ from functools import cache
 from gradcore.compiler.body import Body
 from gradcore.compiler.folds import delta_shape
 from gradcore.compiler.map_groups import MapGroup
+from gradcore.compiler.memory_map import Tile
 from gradcore.compiler.operands import ProductOptions
-from gradcore.compiler.operation import Part, Place
+from gradcore.compiler.operation import Part, Place, Rows
 from gradcore.compiler.parts import Need, cut, fit
 from gradcore.compiler.products import backward, forward
 from gradcore.compiler.rings import Region, Ring
@@ -19,7 +20,8 @@ from gradcore.compiler.stream import Result, Source
 from gradcore.compiler.strips import Axis, Strips, largest_need
 from gradcore.compiler.tuples import Area, Count, Fields, Span
 from gradcore.compiler.weights import BackwardWeights, ForwardWeights
-from gradcore.isa.fold import ceil_div, round_up, tap_windows
+from gradcore.compiler.windows import backward_phases
+from gradcore.isa.fold import ceil_div, round_up
 from gradcore.ops.layer import Shape
 
 Places = Callable[[bool], dict[str, Place]]  # where the results of a block are, by name: places(last)
@@ -37,8 +39,10 @@ def forward_parts(body: Body, index: int, group: MapGroup, source: Source, resul
     weights, block = ForwardWeights(body, index, group), 1 << fold
 
     def reach(part: Part) -> list[Axis]:
-        taps = zip(p.in_shape[1:], p.pad, (part.rows, part.columns))
-        return [Axis(size, 1 << source.fold, k - pad, k + n - 1 - pad) for size, pad, (k, n) in taps]
+        taps = zip(p.in_shape[1:], p.pad, (part.rows, part.columns), p.stride)
+        return [
+            Axis(size, 1 << source.fold, k - pad, k + n - 1 - pad, times=stride) for size, pad, (k, n), stride in taps
+        ]
 
     def needs(part: Part) -> list[Need]:
         source.axes = reach(part)
@@ -123,11 +127,15 @@ def backward_parts(body: Body, index: int, group: MapGroup, delta: Source, resul
     p, fold = setting.errors[index], setting.folds(index).bp
     (outputs, _), kernel = group.sizes, p.weight_shape[2:]
     weights, block = BackwardWeights(body, index, group), 1 << fold
-    runs = [tap_windows(block, *sizes) for sizes in zip(p.in_shape[1:], delta_shape(p)[1:], kernel, p.pad)]
+    phases = [backward_phases(*taken) for taken in zip(kernel, p.pad, p.stride)]
 
     def reach(part: Part) -> list[Axis]:
-        taps = zip(delta_shape(p)[1:], p.pad, (part.rows, part.columns))
-        return [Axis(size, 1 << delta.fold, pad - k - n + 1, pad - k) for size, pad, (k, n) in taps]
+        """Of what it takes of the pixels that a stride brings to its taps."""
+        taps = zip(delta_shape(p)[1:], p.pad, (part.rows, part.columns), p.stride)
+        return [
+            Axis(size, 1 << delta.fold, pad - k - (n - 1) * step, pad - k + step - 1, step)
+            for size, pad, (k, n), step in taps
+        ]
 
     @cache
     def parts(rows: Count, columns: Count, maps: Span) -> list[Part]:
@@ -137,14 +145,24 @@ def backward_parts(body: Body, index: int, group: MapGroup, delta: Source, resul
             found = Need("weight rows of a tap of one column group", own, config.wgt_depth, True)
             return [found, *delta.needs(p.in_shape[1:], block, part.channels)]
 
-        return cut(setting, index, Part(rows, columns, (0, outputs)), needs)
+        return cut(setting, index, Part(rows, columns, (0, outputs), step=p.stride), needs)
+
+    def taps(axis: int, at: int) -> Count:
+        """Those that reach a block: first, number."""
+        phase = phases[axis][at % p.stride[axis]]
+        sizes = p.in_shape[1 + axis], delta_shape(p)[1 + axis]
+        ((_, _, first, count),) = phase.runs(fold, *sizes, (at, at + 1))
+        return phase.tap + phase.stride * first, count
 
     def emit(image: int, area: Area, pixels: Area, maps: Span, places: Places) -> None:
-        down, across = (
-            next((tap, taps) for at, n, tap, taps in axis if at <= first < at + n)
-            for axis, (first, _) in zip(runs, area)
-        )
+        down, across = taps(0, area[0][0]), taps(1, area[1][0])
         own = maps[0] - group.inputs[0], maps[1] - group.inputs[0]
+        if not down[1] or not across[1]:
+            nothing = Part(down, across, (0, 0))
+            dest, more = _options(area, maps, nothing, {}, places)
+            empty = Place(delta.ring.buffer, 0, Tile(delta.fold, 1, 1, 1), ())
+            body.ops.extend(backward(setting, index, image, empty, dest, Rows(0, 0, 0), **more))
+            return
         for part in parts(down, across, own):
             delta.axes = reach(part)
             read = delta.place(pixels, image, part.channels)

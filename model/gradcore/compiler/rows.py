@@ -2,8 +2,8 @@
 """Places of weights and gradients: rows of the weight and of the gradient buffer."""
 
 from gradcore.compiler.limits import CompileError
+from gradcore.compiler.operands import splits
 from gradcore.compiler.operation import Rows
-from gradcore.compiler.products import splits
 from gradcore.compiler.setting import Setting
 from gradcore.isa.fold import round_up
 

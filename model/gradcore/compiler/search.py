@@ -73,7 +73,7 @@ def fastest(
         needed |= {index - 1, index}
     start = Choices(apart=apart, strips=frozenset(_together(network.parameters, needed)))
     task: Task = (network, config, images, keep, {})
-    first = forward_layers(network)[0]
+    first = forward_layers(network, config, images, start.floors)[0]
     if unfolded(first, config.cols) is first:
         return _flattest(task, start, limit)
     found: list[CompiledNetwork] = []
@@ -238,7 +238,7 @@ class _Refused(Exception):
 
 def _compile(task: Task, choices: Choices, most: int = INDEX_LIMIT) -> CompiledNetwork:
     network, config, images, keep, _ = task
-    forward = layers = forward_layers(network)
+    forward = layers = forward_layers(network, config, images, choices.floors)
     if choices.unfolded:
         layers = (unfolded(layers[0], config.cols, choices.unfolded == ALL_TAPS), *layers[1:])
     memory = None
@@ -262,6 +262,8 @@ def _coarser(refused: _Refused, choices: Choices) -> Choices | None:
     if not memory:
         return None
     now = {stage: _stage_fold(memory, stage) for stage in refused.error.stages if stage < 2 * len(memory.folds)}
+    # A stride that cannot be unfolded keeps fold 0.
+    now = {stage: fold for stage, fold in now.items() if dict(choices.floors).get(stage, 0) <= fold}
     if not now or min(now.values()) == memory.act[0].layout.grid.bit_length() - 1:
         return None
     stage = min(now, key=lambda stage: now[stage])  # of equals the first

@@ -8,7 +8,7 @@ from gradcore.compiler.choices import Choices
 from gradcore.compiler.folds import LayerFolds
 from gradcore.compiler.memory_map import MapTensor, MemoryMap
 from gradcore.compiler.tuples import Layers
-from gradcore.compiler.unfold import backward_layers, strided_layers
+from gradcore.compiler.unfold import backward_layers
 from gradcore.isa.config import EngineConfig
 from gradcore.network.description import Network
 from gradcore.ops.loss import SOFTMAX
@@ -31,11 +31,7 @@ class Setting:
     @cached_property
     def errors(self) -> Layers:
         """The layers as BP computes them."""
-        return backward_layers(self.network)
-
-    def strided(self, index: int) -> bool:
-        """Has a layer behind another one a stride?"""
-        return index in strided_layers(self.network)
+        return backward_layers(self.network, self.config.grid, self.images, self.choices.floors)
 
     @property
     def last(self) -> int:

@@ -269,11 +269,17 @@ class Result:
 
 
 def local_gradient(
-    body: Body, p: LayerParameters, tensor: MapTensor, low: Sequence[int] = (0, 0), high: Sequence[int] = (0, 0)
+    body: Body,
+    p: LayerParameters,
+    tensor: MapTensor,
+    low: Sequence[int] = (0, 0),
+    high: Sequence[int] = (0, 0),
+    step: Sequence[int] = (1, 1),
 ) -> Source:
-    """The local gradient `tensor` of a layer; a computed pixel needs pixels `low`..`high` from its own."""
+    """The local gradient `tensor` of a layer; a computed pixel needs pixels `low`..`high` from its own, which is one in
+    `step`."""
     setting, index = body.setting, p.index
-    axes = [Axis(size, 1 << tensor.tile.fold, *ends) for size, *ends in zip(delta_shape(p)[1:], low, high)]
+    axes = [Axis(size, 1 << tensor.tile.fold, *ends) for size, *ends in zip(delta_shape(p)[1:], low, high, step)]
     gate = setting.memory.spilled[index] if p.pool else None
     ring = Ring(1, setting.config.act_depth)
     stages = tuple({2 * index: 0, 2 * index + bool(p.pool): 0})

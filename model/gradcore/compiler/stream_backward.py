@@ -53,10 +53,10 @@ def _operands(body: Body, index: int, group: MapGroup, halves: bool) -> tuple[So
     """What BP of a group of a layer reads and gives. `halves`: gates of both are in the gate buffer at once."""
     setting, memory = body.setting, body.setting.memory
     p, error, gate = setting.errors[index], setting.error(index), memory.spilled[index - 1]
-    low = [pad - k + 1 for pad, k in zip(p.pad, p.weight_shape[2:])]
+    low = [pad - k + step for pad, k, step in zip(p.pad, p.weight_shape[2:], p.stride)]
     spread = memory.spread[index]
     assert spread
-    delta = local_gradient(body, p, spread, low, p.pad)
+    delta = local_gradient(body, p, spread, low, p.pad, p.stride)
     delta.before = group.outputs[0]
     sized = [Axis(size, 1 << error.layout.fold) for size in p.in_shape[1:]]
     stages, region = (2 * index - 1,), Region(0, setting.config.act_depth)

@@ -36,12 +36,12 @@ def _forward_group(body: Body, index: int, group: MapGroup) -> None:
     given, taken = setting.output(index, body.train and not softmax), setting.input(index)
     whole, every, block = (0, group.sizes[0]), (0, group.sizes[1]), 1 << fold
     reach = [
-        Axis(size, 1 << taken.layout.fold, -pad, kernel - 1 - pad)
-        for size, pad, kernel in zip(p.in_shape[1:], p.pad, p.weight_shape[2:])
+        Axis(size, 1 << taken.layout.fold, -pad, kernel - 1 - pad, times=stride)
+        for size, pad, kernel, stride in zip(p.in_shape[1:], p.pad, p.weight_shape[2:], p.stride)
     ]
     source = Source(body, index, taken, Ring(0, config.act_depth), reach, (2 * index,), before=group.inputs[0])
     layout = given.layout
-    axes = [Axis(size, 1 << layout.fold, half=bool(p.pool)) for size in (layout.height, layout.width)]
+    axes = [Axis(size, 1 << layout.fold, step=1 + bool(p.pool)) for size in (layout.height, layout.width)]
     results = {"dest": Result(body, index, given, 1, Region(0, config.act_depth), axes, (2 * index + 2,))}
     if loss:
         axes = plain_axes(memory.target)

@@ -138,8 +138,10 @@ class _Gradients:
 
     def _reach(self, part: Part) -> list[Axis]:
         """What the taps of a part need of the input."""
-        taps = zip(self.p.in_shape[1:], self.p.pad, (part.rows, part.columns))
-        return [Axis(size, 1 << self.act.fold, k - pad, k + n - 1 - pad) for size, pad, (k, n) in taps]
+        taps = zip(self.p.in_shape[1:], self.p.pad, (part.rows, part.columns), self.p.stride)
+        return [
+            Axis(size, 1 << self.act.fold, k - pad, k + n - 1 - pad, times=stride) for size, pad, (k, n), stride in taps
+        ]
 
     def _act(self, part: Part) -> list[Need]:
         self.act.axes, self.act.batch = self._reach(part), 1

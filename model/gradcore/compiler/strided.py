@@ -15,18 +15,18 @@ _Axis = tuple[int, int, int, int, int]  # pixels, first one, from one to the nex
 def unfold_input(body: Body, index: int) -> None:
     """Emits what gathers the pixels of the taps of layer `index` side by side; nothing without a stride."""
     setting = body.setting
-    if not setting.strided(index):
+    if setting.memory.act[index] is setting.memory.plain[index]:
         return
     for group in range(setting.memory.plain[index].layout.groups):
         insert(body, _unfolded(Move(setting, setting.layers[index].name, group), index))
 
 
 def spread_delta(body: Body, index: int) -> None:
-    """Emits what puts zeros between the pixels of the local gradient of layer `index`; nothing without a stride."""
+    """Emits what puts zeros between the pixels of the local gradient of layer `index`, where its BP has them."""
     setting = body.setting
-    if not setting.strided(index):
-        return
     delta, spread = setting.delta(index), setting.memory.spread[index]
+    if spread is delta:
+        return
     assert spread
     windows = Windows((1, 1), setting.network.parameters[index].stride)
     for group in range(delta.layout.groups):

@@ -12,23 +12,24 @@ from gradcore.isa.fold import ceil_div, round_up
 
 @dataclass(frozen=True)
 class Axis:
-    """How the pixels of a computed map belong to those of another, on one axis: pixels a..b-1 need (or give)
-    (a + low) >> half .. (b + high) >> half of `size` pixels, in blocks of `block`."""
+    """How the pixels of a computed map belong to those of another, on one axis: pixel a needs (or gives)
+    (a*times + low) / step .. (a*times + high) / step of `size` pixels, in blocks of `block`."""
 
     size: int
     block: int
     low: int = 0
     high: int = 0
-    half: int = 0
+    step: int = 1
+    times: int = 1
 
     def misses(self, first: int) -> bool:
         """Do pixels from `first` on belong to none?"""
-        return (first + self.low) >> self.half >= self.size
+        return (first * self.times + self.low) // self.step >= self.size
 
     def span(self, first: int, end: int) -> Span:
         """(first, end) of the blocks; at least one."""
-        low = min(max((first + self.low) >> self.half, 0), self.size - 1)
-        high = min(max(-(-(end + self.high) >> self.half), low + 1), self.size)
+        low = min(max((first * self.times + self.low) // self.step, 0), self.size - 1)
+        high = min(max(ceil_div((end - 1) * self.times + 1 + self.high, self.step), low + 1), self.size)
         return low // self.block, ceil_div(high, self.block)
 
 

@@ -9,4 +9,5 @@ Count = tuple[int, int]  # first, number: of taps, blocks, output groups
 Area = tuple[Span, Span]  # of rows, of columns
 Run = tuple[int, int, int, int]  # first block, blocks, first tap, taps: on one axis
 Access = tuple[str, int, int]  # space, first, end
+Floors = tuple[tuple[int, int], ...]  # stage, least fold
 Fields = dict[str, int]  # of an instruction

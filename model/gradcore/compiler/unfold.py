@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """A layer's input unfolded: its taps become channels, so that few input maps still fill the array's columns, and so
-that a convolution can have a stride.
+that a convolution can have a stride in any fold.
 
 Unfolded, a convolution is a 1x1 convolution with `KY*KX*C` input maps. Channel `(ky*KX + kx)*C + c` of the unfolded
 input holds map c displaced by the tap, of the pixels that the stride takes. That is the order of the rows of weights in
-DRAM: weights, momentum and row keys stay what they are. The engine has no stride: a layer with one is unfolded in FP,
-too, the first one by the host, others by VECTOR. A first layer without one is unfolded in WU alone, where that is
-faster. There the taps of a row of the kernel can be unfolded alone: a KYx1 convolution with `KX*C` input maps, whose
-rows of weights are in the same order. BP takes a stride as zeros between the pixels of the local gradient.
+DRAM: weights, momentum and row keys stay what they are. The engine takes a stride in fold 0. Where few images leave
+lanes empty so, a layer with one is unfolded, the first one by the host, others by VECTOR. Else the first layer is
+unfolded in WU alone, where that is faster. There the taps of a row of the kernel can be unfolded alone: a KYx1
+convolution with `KX*C` input maps, whose rows of weights are in the same order. BP takes the pixels of a stride in
+phases, each with its own taps, or, where few images leave lanes empty so, as zeros between the pixels of the local
+gradient.
 """
 
 from dataclasses import replace
 
 import numpy as np
 
-from gradcore.compiler.tuples import Layers
+from gradcore.compiler.folds import backward_steps, forward_passes
+from gradcore.compiler.tuples import Floors, Layers
+from gradcore.isa.config import EngineConfig
 from gradcore.isa.fold import ceil_div
 from gradcore.network.description import Network
 from gradcore.network.weighted_layer import LayerParameters
@@ -22,9 +26,26 @@ from gradcore.network.weighted_layer import LayerParameters
 TAPS_OF_A_ROW, ALL_TAPS = 1, 2  # that become input maps in WU
 
 
-def forward_layers(network: Network) -> Layers:
-    """`LayerParameters` of a network as FP computes them."""
-    return tuple(_unfold(p) if _strided(p) else p for p in network.parameters)
+def forward_layers(network: Network, config: EngineConfig, images: int, floors: Floors) -> Layers:
+    """`LayerParameters` of a network as FP, and but for the first one WU, computes them for minibatches of `images`:
+    with a stride as they are, where fold 0 takes the fewest passes and no `floors` forbid it, or where they cannot be
+    unfolded; else unfolded."""
+    kept = dict(floors)
+
+    def direct(p: LayerParameters) -> bool:
+        counts = [forward_passes(p, config.grid, fold, images) for fold in range(config.log_grid + 1)]
+        best = not p.pool and counts[0] == min(counts) and not kept.get(2 * p.index)
+        return best or not can_unfold(p, config)
+
+    return tuple(_unfold(p) if _strided(p) and not direct(p) else p for p in network.parameters)
+
+
+def can_unfold(p: LayerParameters, config: EngineConfig) -> bool:
+    """Can the taps of a layer become input maps? Those of a group would lie between others; behind another layer VECTOR
+    moves whole beats."""
+    _, inputs, *kernel = p.weight_shape
+    unit = max(1, config.mem_bytes // config.vector_bytes)
+    return p.groups == 1 and (p.index == 0 or inputs % unit == 0 or kernel == [1, 1])
 
 
 def strided_layers(network: Network) -> list[int]:
@@ -32,11 +53,17 @@ def strided_layers(network: Network) -> list[int]:
     return [p.index for p in network.parameters if p.index and _strided(p)]
 
 
-def backward_layers(network: Network) -> Layers:
-    """`LayerParameters` of a network as BP computes them: with a stride one without it whose local gradient has zeros
-    between its pixels."""
-    strided = strided_layers(network)
-    return tuple(_spread(p) if p.index in strided else p for p in network.parameters)
+def backward_layers(network: Network, grid: int, images: int, floors: Floors) -> Layers:
+    """`LayerParameters` of a network as BP computes them for minibatches of `images`: one with a stride as it is, for
+    its phases are computed in fold 0, or without the stride where zeros between the pixels of its local gradient take
+    fewer steps in another fold or `floors` forbid fold 0."""
+    strided, kept = strided_layers(network), dict(floors)
+
+    def phased(p: LayerParameters) -> bool:
+        least = min(backward_steps(_spread(p), grid, fold, images) for fold in range(grid.bit_length()))
+        return backward_steps(p, grid, 0, images) <= least and not kept.get(2 * p.index - 1)
+
+    return tuple(_spread(p) if p.index in strided and not phased(p) else p for p in network.parameters)
 
 
 def unfolded(p: LayerParameters, cols: int, rows: bool = True) -> LayerParameters:
@@ -64,11 +91,6 @@ def unfold_images(x: np.ndarray, p: LayerParameters, rows: bool = True) -> np.nd
     return windows.transpose(0, 4, 5, 1, 2, 3).reshape(len(x), kernel[0] * kernel[1] * inputs, *windows.shape[2:4])
 
 
-def forward_images(x: np.ndarray, p: LayerParameters) -> np.ndarray:
-    """Images (N, C, H, W) as FP of layer 0 reads them; `p` is the layer as the network has it."""
-    return unfold_images(x, p) if _strided(p) else x
-
-
 def _strided(p: LayerParameters) -> bool:
     return p.stride != (1, 1)
 
@@ -77,7 +99,8 @@ def _unfold(p: LayerParameters, rows: bool = True) -> LayerParameters:
     outputs, inputs, *kernel = p.weight_shape
     if not rows:
         maps, shape = kernel[1] * inputs, (outputs, kernel[1] * inputs, kernel[0], 1)
-        return replace(p, in_shape=(maps, p.in_shape[1], p.conv_shape[2]), weight_shape=shape, pad=(p.pad[0], 0))
+        taken = (maps, p.in_shape[1], p.conv_shape[2])
+        return replace(p, in_shape=taken, weight_shape=shape, pad=(p.pad[0], 0), stride=(p.stride[0], 1))
     maps = kernel[0] * kernel[1] * inputs
     shape = (outputs, maps, 1, 1)
     return replace(p, in_shape=(maps, *p.conv_shape[1:]), weight_shape=shape, pad=(0, 0), stride=(1, 1))

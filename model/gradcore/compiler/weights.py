@@ -9,8 +9,8 @@ from gradcore.compiler.body import Body
 from gradcore.compiler.limits import CompileError
 from gradcore.compiler.map_groups import MapGroup
 from gradcore.compiler.memory_map import MapTensor
+from gradcore.compiler.operands import splits
 from gradcore.compiler.operation import Part, Rows
-from gradcore.compiler.products import splits
 from gradcore.compiler.rings import Region
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.strips import Strips
@@ -190,7 +190,8 @@ class BackwardWeights(_Weights):
             if tile[0] <= maps[0] < tile[1]:
                 rows, width = self.need(tile), tile[1] - tile[0]
                 base = rows.base + (groups[0] * taps + first) * width + maps[0] - tile[0]
-                return Rows(base, rows.end, rows.end), _strides(layout.kernel[1] * width, width, taps * width)
+                row, tap = part.step[0] * layout.kernel[1] * width, part.step[1] * width
+                return Rows(base, rows.end, rows.end), _strides(row, tap, taps * width)
         width = maps[1] - maps[0]
         tap, base = len(groups) * width, self.region.take(part.taps * len(groups) * width)
         at = base

@@ -5,13 +5,17 @@ A run of one axis is (first block, blocks, first tap, taps). Each product of a r
 COMPUTE, so runs are only worth having where they save more steps than a COMPUTE costs.
 """
 
-from gradcore.compiler.tuples import Count, Run
+from dataclasses import dataclass
+
+from gradcore.compiler.tuples import Count, Run, Span
 from gradcore.isa.fold import block_size, ceil_div, tap_windows
 
 
-def forward_runs(fold: int, size: int, source: int, kernel: int, pad: int, pool: bool) -> list[Run]:
-    """Runs of one axis of FP: `size` pixels computed from `source` pixels. With pooling they have an even number of
-    blocks, as far as the map goes."""
+def forward_runs(fold: int, size: int, source: int, kernel: int, pad: int, pool: bool, stride: int = 1) -> list[Run]:
+    """Runs of one axis of FP: `size` pixels computed from `source` pixels, in fold 0 with a `stride`. With pooling they
+    have an even number of blocks, as far as the map goes."""
+    if stride > 1:
+        return _strided_runs(size, source, kernel, pad, stride)
     # Tap k of pixel y takes pixel y + k - pad: the mirror image of BP.
     step = 1 + pool
     runs = tap_windows(step * block_size(fold), size, source, kernel, kernel - 1 - pad)
@@ -19,21 +23,69 @@ def forward_runs(fold: int, size: int, source: int, kernel: int, pad: int, pool:
     return [(step * at, min(step * n, blocks - step * at), kernel - first - taps, taps) for at, n, first, taps in runs]
 
 
-def gradient_runs(fold: int, size: int, source: int, kernel: int, pad: int) -> list[Run]:
+def _strided_runs(size: int, source: int, kernel: int, pad: int, stride: int) -> list[Run]:
+    """Pixel y takes pixel y*stride + k - pad through tap k; one that finds none keeps a tap, which gives zeros."""
+    runs: list[Run] = []
+    for y in range(size):
+        first = min(max(0, pad - y * stride), kernel - 1)
+        taps = max(min(kernel, source + pad - y * stride) - first, 1)
+        if runs and runs[-1][2:] == (first, taps):
+            runs[-1] = (runs[-1][0], runs[-1][1] + 1, first, taps)
+        else:
+            runs.append((y, 1, first, taps))
+    return runs
+
+
+def gradient_runs(fold: int, size: int, source: int, kernel: int, pad: int, stride: int = 1) -> list[Run]:
     """Runs of one axis of WU: the blocks of a delta of `size` pixels that find an activation of `source` pixels, for
     each tap; taps with equal blocks together. A tap that finds none keeps a block, which gives zeros."""
     block = block_size(fold)
     runs: list[Run] = []
     last = ceil_div(size, block) - 1
     for tap in range(kernel):
-        first = min(max(0, pad - tap) // block, last)
-        end = min(max(source - 1 + pad - tap, 0) // block, last)
+        first = min(max(0, ceil_div(pad - tap, stride)) // block, last)
+        end = min(max((source - 1 + pad - tap) // stride, 0) // block, last)
         found = first, max(end - first + 1, 1)
         if runs and runs[-1][:2] == found:
             runs[-1] = (*found, runs[-1][2], runs[-1][3] + 1)
         else:
             runs.append((*found, tap, 1))
     return runs
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Pixels `first`, first + stride, .. of one axis of BP, to which a stride brings the same taps: pixel
+    first + stride*j takes delta[j + offset - t] through tap `tap` + stride*t, t < taps. Without a stride all pixels of
+    the axis."""
+
+    stride: int
+    first: int
+    tap: int
+    taps: int
+    offset: int
+
+    def runs(self, fold: int, size: int, source: int, blocks: Span) -> list[Run]:
+        """Runs among its own pixels, of the `blocks` (first, end) of a map of `size` pixels; `source`: pixels of the
+        local gradient. Taps are counted from `tap` on; a run without taps gives zeros."""
+        first, end = (ceil_div(at - self.first, self.stride) for at in blocks)
+        own = ceil_div(size - self.first, self.stride)
+        if not self.taps:
+            return [(first, end - first, 0, 0)] if end > first else []
+        return within(tap_windows(block_size(fold), own, source, self.taps, self.offset), first, end) if own > 0 else []
+
+    def run(self, block: int, tap: int, taps: int) -> Run:
+        """Of one of its blocks, with `taps` from `tap` of the kernel on."""
+        return block // self.stride, 1, (tap - self.tap) // self.stride, taps
+
+
+def backward_phases(kernel: int, pad: int, stride: int) -> list[Phase]:
+    """Of one axis of BP."""
+    found = []
+    for first in range(stride):
+        tap = (first + pad) % stride
+        found.append(Phase(stride, first, tap, max(ceil_div(kernel - tap, stride), 0), (first + pad) // stride))
+    return found
 
 
 def within(runs: list[Run], first: int, end: int) -> list[Run]:

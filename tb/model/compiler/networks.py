@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcore.compiler.compile import compile_network
 from gradcore.compiler.limits import CompileError
-from gradcore.compiler.unfold import forward_images
+from gradcore.compiler.unfold import unfold_images
 from gradcore.host.device import Device
 from gradcore.isa.config import EngineConfig
 from gradcore.machine.backend import MachineBackend
@@ -284,7 +284,8 @@ def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> in
                 same_map(f"{name} delta", device, place.error, last["deltas"][name])
         read = memory.act[p.index]
         if p.index and stored(compiled, read) and p.input not in stages:
-            same_map(f"{p.name} input", device, read, forward_images(last["act"][p.index], p), p.stride != (1, 1))
+            found, unfolded = last["act"][p.index], read is not memory.plain[p.index]
+            same_map(f"{p.name} input", device, read, unfold_images(found, p) if unfolded else found, unfolded)
         delta = memory.delta[p.index]
         want = last["deltas"].get(p.nodes[-2 if p.factor else -1] if p.pool else p.name)
         assert (delta is None) == (want is None)

@@ -91,9 +91,6 @@ def test_refused_by_name():
             "'conv1': .* in 2 groups of 12 output and 8 input maps yet; .* multiples of 8 maps, the engine's columns",
         ),
         (Conv(32, groups=4), "'conv1': .* in 4 groups of 8 output and 4 input maps yet; nearest supported: 1 group"),
-        (Conv(16, groups=2, stride=2), "'conv1': .* in 2 groups with a stride yet; .*: 1 group or stride 1x1"),
     ):
         with pytest.raises(CompileError, match=message):
             compile_network(Network("t", (2, 9, 9), (Conv(16), layer, Dense(2))), config)
-    with pytest.raises(CompileError, match="'conv0': .* in 2 groups with a stride yet; .*: 1 group or stride 1x1"):
-        compile_network(Network("t", (16, 9, 9), (Conv(16, groups=2, stride=2), Dense(2))), config)

@@ -153,8 +153,8 @@ def test_networks_larger_than_the_buffers(seed):
 
 
 def test_steps_and_price():
-    """FP and WU take no zero: 9 taps of 4 maps. BP takes the map without the stride. As many VECTORs as rows of the
-    result, with those of a column beside the map."""
+    """FP and WU take no zero: 9 taps of 4 maps. Of one image BP takes the map without the stride, with more pixels at
+    once. As many VECTORs as rows of the result, with those of a column beside the map."""
     network, config = network_of(FIRST, STRIDED, LAST, images=1), EngineConfig(grid=4, cols=4, mem_bytes=16)
     compiled = compile_network(network, config)
     ops = [op.instr for op in compiled.train.ops if op.layer == "s"]
@@ -173,16 +173,52 @@ def test_steps_and_price():
     assert f"{line}takes a local gradient of 9x10 with zeros between 5x5\n" in compiled.listing
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_steps_of_the_phases(seed):
+    """With as many images as lanes nothing is unfolded and BP takes no zero: a step per output map for each tap of a
+    pixel that reaches the local gradient, and one tap or step for a pixel that none reaches."""
+    rng, config = np.random.default_rng(seed), EngineConfig(grid=4, cols=4, mem_bytes=16)
+    layer, size = strided(rng, (9, 10), int(rng.integers(1, 9)), 11)
+    layer = replace(layer, name="s")
+    compiled = compile_network(network_of(FIRST, layer, LAST, images=16), config)
+    ops = [op.instr for op in compiled.train.ops if op.layer == "s"]
+    backward = [instr for instr in ops if instr.opcode == Opcode.COMPUTE and instr["mode"] == BP]
+    reached = [
+        [sum((y + p - k) % s == 0 and 0 <= (y + p - k) // s < n for k in range(taps)) for y in range(pixels)]
+        for pixels, taps, p, s, n in zip((9, 10), layer.kernel, layer.pad, layer.stride, size)
+    ]
+    most = sum(max(a, 1) * max(b, 1) for a in reached[0] for b in reached[1]) * layer.maps
+    assert sum(reached[0]) * sum(reached[1]) * layer.maps <= sum(compute_cycles(i, 4)[1] for i in backward) <= most
+    assert not any(instr.opcode == Opcode.VECTOR for instr in ops)
+    forward = [instr for instr in ops if instr.opcode == Opcode.COMPUTE and instr["mode"] == FP]
+    pixels, taps = np.prod(size), np.prod(layer.kernel)
+    assert sum(compute_cycles(i, 4)[1] for i in forward) <= pixels * (taps * 4 + layer.bias) * -(-layer.maps // 4)
+    assert f"s: stride {layer.stride[0]}x{layer.stride[1]}, nothing is unfolded\n" in compiled.listing
+
+
+@pytest.mark.parametrize("images", [1, 5, 20])
 @pytest.mark.parametrize(
-    "layers, name, what",
+    "layers",
     [
-        ((replace(FIRST, maps=3), STRIDED, LAST), "s", "a convolution of stride 2x2 of 3 maps behind another layer"),
-        ((FIRST, replace(STRIDED, groups=2), LAST), "s", "a convolution in 2 groups with a stride"),
-        ((FIRST, replace(STRIDED, pool=2), Dropout(name="d"), LAST), "d", "dropout"),
+        (replace(FIRST, maps=3), STRIDED, LAST),
+        (replace(FIRST, maps=8), replace(STRIDED, maps=16, groups=2), LAST),
+        (replace(FIRST, maps=8), Conv(8, (3, 2), (0, 1), stride=(3, 1), groups=2, pool=2, name="s"), LAST),
     ],
 )
-def test_refuses_by_name(layers, name, what):
-    with pytest.raises(CompileError, match=f"layer '{name}': the engine cannot compute {what} yet; nearest supported"):
-        compile_network(network_of(*layers), EngineConfig(grid=4, cols=4, mem_bytes=64))
-    if "3 maps" in what:
-        train_on_machine(network_of(*layers), EngineConfig(grid=4, cols=4, mem_bytes=32), 1)
+def test_what_cannot_be_unfolded(layers, images):
+    """Maps that are no whole beats, groups: with any number of images in fold 0."""
+    config = EngineConfig(grid=4, cols=4, mem_bytes=64)
+    train_on_machine(network_of(*layers, images=images, rounding="stochastic"), config, 1)
+    assert "unfolded to" not in compile_network(network_of(*layers, images=images), config).listing
+
+
+def test_refuses_by_name():
+    """A pooling in fold 0, a dropout behind a pooling of tensors."""
+    first = Conv(8, 3, 1, stride=2, groups=2, pool=2, name="s")
+    layers, config = (first, LAST), EngineConfig(grid=4, cols=4, mem_bytes=64)
+    what = "layer 's': the engine cannot compute a convolution of stride 2x2 of 4 maps in 2 groups, with a pooling yet"
+    with pytest.raises(CompileError, match=what):
+        compile_network(Network("strides", (8, 9, 10), layers), config)
+    layers = (FIRST, replace(STRIDED, pool=2), Dropout(name="d"), LAST)
+    with pytest.raises(CompileError, match="layer 'd': the engine cannot compute dropout yet; nearest supported"):
+        compile_network(network_of(*layers), config)
