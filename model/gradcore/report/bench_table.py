@@ -19,6 +19,8 @@ CASES: list[Case] = [
     *((f"cifar10-{n}x", 16 * n, 40, *memory) for memory in ((32, 60), (64, 200)) for n in (1, 2, 4)),
     ("fcte-mnist", 16, 256, 64, 60),
     ("fcte-cifar10", 16, 256, 64, 60),
+    ("resnet8", 16, 64, 64, 60),
+    ("vgg16", 16, 1, 64, 60),
     ("lenet5", 16, 384, 64, 60),
     ("digits", 16, 32, 64, 60),
 ]
@@ -97,7 +99,7 @@ def page_text(known: dict) -> str:
         "multiply-accumulates divided by the array's size. Written by",
         f"`python -m gradcore bench --all`; one row: `python -m gradcore bench {' '.join(command(CASES[-2]))}`, with",
         "`--dram-bytes-per-cycle` and `--dram-latency` for another memory. The last of "
-        "`iterations` in benchmarks.json counts.",
+        "`iterations` in benchmarks.json counts. vgg16 alone takes an hour.",
         "",
         "| run | cycles per image | ideal | MAC utilisation | compiler's estimate | DRAM kB per image "
         "| DRAM-bound cycles | largest stalls, cycles per image | differing words |",
