@@ -265,8 +265,7 @@ def same_map(what: str, device: Device, tensor, want, padded: bool = False):
 def stored(compiled, tensor) -> bool:
     """Does the training program write the tensor? What is used where it was made stays in its buffer, unless it is to
     be kept."""
-    place = f"dram{tensor.base_sel}", tensor.addr
-    return any(place == write[:2] for op in compiled.train.ops for write in op.writes)
+    return any((f"dram{tensor.base_sel}", tensor.addr) == at[:2] for op in compiled.train.ops for at in op.writes)
 
 
 def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> int:
@@ -284,8 +283,8 @@ def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> in
                 same_map(f"{name} delta", device, place.error, last["deltas"][name])
         read = memory.act[p.index]
         if p.index and stored(compiled, read) and p.input not in stages:
-            found, unfolded = last["act"][p.index], read is not memory.plain[p.index]
-            same_map(f"{p.name} input", device, read, unfold_images(found, p) if unfolded else found, unfolded)
+            plain, found = read is memory.plain[p.index], last["act"][p.index]
+            same_map(f"{p.name} input", device, read, found if plain else unfold_images(found, p), not plain)
         delta = memory.delta[p.index]
         want = last["deltas"].get(p.nodes[-2 if p.factor else -1] if p.pool else p.name)
         assert (delta is None) == (want is None)
