@@ -178,10 +178,9 @@ def memory_map(
 ) -> MemoryMap:
     """Folds, DRAM addresses and gate places of `network`, computed as `forward` in FP and as `layers` in WU, for
     minibatches of `images`. Raises CompileError where gates that stay on chip do not fit."""
-    strips, errors = choices.strips, backward_layers(network, config.grid, images, choices.floors)
+    at, strips, errors = 0, choices.strips, backward_layers(network, config.grid, images, choices.floors)
     direct = [index for index, p in enumerate(forward) if p.stride != (1, 1)]
     folds = choose_folds(layers, config.grid, images, dict(choices.floors), choices.finer, choices.flat, errors, direct)
-    at = 0
 
     def place(size: int) -> int:
         nonlocal at
