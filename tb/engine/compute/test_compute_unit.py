@@ -39,18 +39,16 @@ def random_compute(config, asks_gates: bool):
     n |= {"n_rg": random.randint(1, 2), "n_c": random.randint(1, 2 * cols), "n_last": random.randint(1, cols)}
     f = {name: random.randint(*FIELDS[Opcode.COMPUTE][name].range) for name in (*DRAWN, *NUMBERS)}
     pool = int(mode == FP and random.random() < 0.3)
-    fold = random.randint(pool, config.log_grid)
+    fold = random.choice([pool, random.randint(pool, config.log_grid)])
     side, channels = 1 << fold, (n["n_g"] - 1) * cols + n["n_last"]
     skip = {key: random.choice([0, random.randrange(16)]) if not fold else 0 for key in "yx"}
-    size = {
-        name: random.randint(1, side * (n[f"n_b{key}"] * (1 + skip[key]) + 3))
-        for name, key in (("height", "y"), ("width", "x"))
-    }
+    most = {name: side * (n[f"n_b{key}"] * (1 + skip[key]) + 3) for name, key in (("height", "y"), ("width", "x"))}
+    size = {name: random.choice([value, random.randint(1, value)]) for name, value in most.items()}
     images = (config.grid >> fold) ** 2
     f |= n | size | dict(mode=mode, pool=pool, fold=fold, bias=int(mode != BP and random.getrandbits(1)))
     f |= {name + "_fold": fold for name in ("row", "col", "gate")} | dict(dst_fold=fold - pool)
     for name in ("row", "col"):
-        f |= {f"{name}_{key}": random.randint(1, value + 2) for key, value in size.items()}
+        f |= {f"{name}_{key}": random.choice([value, random.randint(1, value + 2)]) for key, value in most.items()}
     f |= {f"dst_{key}": value >> pool for key, value in size.items()}
     for name in ("row", "col"):
         f |= {f"{name}_{key}": random.randrange(64) for key in ("base", "stride_y", "stride_x")}
