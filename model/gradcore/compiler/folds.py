@@ -35,41 +35,38 @@ def choose_folds(
     errors: Sequence[LayerParameters] | None = None,
     direct: Collection[int] = (),
 ) -> list[LayerFolds]:
-    """`LayerFolds` per layer: sums get the fold with the fewest passes, a pooled map the one in which the next layer's
-    backward pass is shortest (ties: the coarser; without one that of its sums); never coarser than the map before it,
-    at least 1 in front of a pooling and at least `floors[stage]`. Stage 2*l is layer l's sums, 2*l+1 its output.
-    `finer`: sums get the fold with the fewest steps (ties: the finer), because blocks of fewer pixels leave out more
-    taps. Behind windows, whose tensors have fold 0, the folds begin anew; `flat`: the coarsest for what they stand
-    between, floors permitting. `errors`: the layers as BP computes them, others than `layers` where they have a stride;
-    what is unfolded for those, and their local gradients, have fold 0, too, and so has all of BP that takes a stride
-    in phases, and FP of the layers `direct`, which take their stride themselves."""
+    """`LayerFolds` per layer: sums get the fold with the fewest passes, a pooled map the one in which the next
+    layer's backward pass is shortest (ties: the coarser; without one that of its sums); never coarser than the map
+    before it, at least 1 in front of a pooling and at least `floors[stage]`. Stage 2*l is layer l's sums, 2*l+1 its
+    output. `finer`: sums get the fold with the fewest steps (ties: the finer), because blocks of fewer pixels leave
+    out more taps. Behind windows, whose tensors have fold 0, and layers `direct` the folds begin anew; `flat`: the
+    coarsest for what they stand between, floors permitting. `errors`: the layers as BP computes them, others than
+    `layers` where they have a stride; what is unfolded for those, and their local gradients, have fold 0, too, and
+    so has all of BP that takes a stride in phases, and FP of the layers `direct`, which take their stride
+    themselves."""
     top, floors, errors = grid.bit_length() - 1, floors or {}, errors or layers
     strided = [index for index, p in enumerate(layers) if index and (index in direct or p is not errors[index])]
     phased = [index for index in strided if errors[index].stride != (1, 1)]
+    anew = {index for index, p in enumerate(layers) if has_windows(p) or index in direct}
     apart = {index for index, p in enumerate(layers) if has_windows(p)}.union(*({k - 1, k} for k in strided))
     least = [
         max(floors.get(stage, 0), 1 if stage % 2 == 0 and layers[stage // 2].pool else 0)
         for stage in range(2 * len(layers))
     ]
     for stage in reversed(range(len(least) - 1)):
-        apart_from_next = stage % 2 == 0 and (has_windows(layers[stage // 2]) or stage // 2 in direct)
-        if not apart_from_next and (stage + 1) / 2 not in strided:
+        if not (stage % 2 == 0 and stage // 2 in anew) and (stage + 1) / 2 not in strided:
             least[stage] = max(least[stage], least[stage + 1])
     folds, limit = [], top
     for index, p in enumerate(layers):
         for stage in (2 * index, 2 * index + 1):
-            if (stage % 2 and (has_windows(p) or index in direct)) or (stage % 2 == 0 and index in strided):
+            if index in (anew if stage % 2 else strided):
                 limit = top
             if flat is not None and (index in apart or (stage % 2 == 0 and index - 1 in apart)):
                 limit = min(limit, max(flat, least[stage]))
             if stage % 2 == 0:
                 cost = forward_steps if finer else forward_passes
                 costs = [cost(p, grid, fold, images) for fold in range(top + 1)]
-            elif (
-                (p.pool or has_windows(p) or index in direct)
-                and index + 1 < len(layers)
-                and layers[index + 1].shift_bp is not None
-            ):
+            elif (p.pool or index in anew) and index + 1 < len(layers) and layers[index + 1].shift_bp is not None:
                 costs = [backward_steps(errors[index + 1], grid, fold, images) for fold in range(top + 1)]
             else:
                 folds.append(limit)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gradcore.compiler.operation import Op, compute_cycles
 from gradcore.isa.instruction import ENGINES, PRODUCERS, Opcode
+from gradcore.network.weighted_layer import LayerParameters
 
 if TYPE_CHECKING:
     from gradcore.compiler.compiled import CompiledNetwork
@@ -30,30 +31,33 @@ def _line(index: int, op: Op, start: int) -> str:
 
 def _strides(compiled: "CompiledNetwork") -> list[str]:
     """What strides cost: in DRAM, and in the pixels of BP."""
-    found, memory, beat = [], compiled.memory, compiled.config.mem_bytes
-    for p, taken, back in zip(compiled.network.parameters, compiled.setting.forward, compiled.setting.errors):
-        if p.stride != (1, 1) and taken is p and (back is p or p.shift_bp is None):
-            found.append(f"{p.name}: stride {p.stride[0]}x{p.stride[1]}, nothing is unfolded")
-        if taken is p:
+    found, setting = [], compiled.setting
+    for p, taken, back in zip(compiled.network.parameters, setting.forward, setting.errors):
+        if p.stride == (1, 1):
             continue
-        unfolded = memory.act[p.index].layout if p.index else memory.images.layout
-        maps, height, width = p.in_shape
-        plain = replace(unfolded, channels=maps, height=height, width=width)
-        passes = "FP and WU" if p.trainable else "FP"
-        what = "the images are" if p.index == 0 else "its input is"
-        maps, height, width = taken.in_shape
-        line = (
-            f"{p.name}: stride {p.stride[0]}x{p.stride[1]}, unfolded to {maps} maps of {height}x{width} for {passes}: "
-            f"{unfolded.size // beat} beats of a minibatch, {plain.size // beat} as {what}"
-        )
+        line = "nothing is unfolded" if taken is p else _unfolded(compiled, p, taken)
         if p.index and p.shift_bp is not None and back is p:
             line += "; BP takes the pixels of its input in phases"
         elif p.index and p.shift_bp is not None:
-            line += "; BP takes a local gradient of {}x{} with zeros between {}x{}".format(
-                *back.conv_shape[1:], height, width
-            )
-        found.append(line)
+            (_, height, width), (_, rows, columns) = back.conv_shape, p.conv_shape
+            line += f"; BP takes a local gradient of {height}x{width} with zeros between {rows}x{columns}"
+        found.append(f"{p.name}: stride {p.stride[0]}x{p.stride[1]}, {line}")
     return found
+
+
+def _unfolded(compiled: "CompiledNetwork", p: LayerParameters, taken: LayerParameters) -> str:
+    """What a layer that is unfolded to `taken` costs in DRAM."""
+    memory, beat = compiled.memory, compiled.config.mem_bytes
+    unfolded = memory.act[p.index].layout if p.index else memory.images.layout
+    maps, height, width = p.in_shape
+    plain = replace(unfolded, channels=maps, height=height, width=width)
+    passes = "FP and WU" if p.trainable else "FP"
+    what = "the images are" if p.index == 0 else "its input is"
+    maps, height, width = taken.in_shape
+    return (
+        f"unfolded to {maps} maps of {height}x{width} for {passes}: "
+        f"{unfolded.size // beat} beats of a minibatch, {plain.size // beat} as {what}"
+    )
 
 
 def write(compiled: "CompiledNetwork") -> str:

@@ -14,25 +14,18 @@ from gradcore.isa.fold import block_size, ceil_div, tap_windows
 def forward_runs(fold: int, size: int, source: int, kernel: int, pad: int, pool: bool, stride: int = 1) -> list[Run]:
     """Runs of one axis of FP: `size` pixels computed from `source` pixels, in fold 0 with a `stride`. With pooling they
     have an even number of blocks, as far as the map goes."""
-    if stride > 1:
-        return _strided_runs(size, source, kernel, pad, stride)
-    # Tap k of pixel y takes pixel y + k - pad: the mirror image of BP.
-    step = 1 + pool
-    runs = tap_windows(step * block_size(fold), size, source, kernel, kernel - 1 - pad)
-    blocks = ceil_div(size, block_size(fold))
-    return [(step * at, min(step * n, blocks - step * at), kernel - first - taps, taps) for at, n, first, taps in runs]
-
-
-def _strided_runs(size: int, source: int, kernel: int, pad: int, stride: int) -> list[Run]:
-    """Pixel y takes pixel y*stride + k - pad through tap k; one that finds none keeps a tap, which gives zeros."""
     runs: list[Run] = []
-    for y in range(size):
-        first = min(max(0, pad - y * stride), kernel - 1)
-        taps = max(min(kernel, source + pad - y * stride) - first, 1)
+    step, blocks = 1 + pool, ceil_div(size, block_size(fold))
+    for at in range(0, blocks, step):
+        # Tap k of pixel y takes pixel y*stride + k - pad. A run that no tap reaches keeps one, which gives zeros.
+        n = min(step, blocks - at)
+        low, high = at * block_size(fold), min((at + n) * block_size(fold), size) - 1
+        first = min(max(0, pad - high * stride), kernel - 1)
+        taps = max(min(kernel, source + pad - low * stride) - first, 1)
         if runs and runs[-1][2:] == (first, taps):
-            runs[-1] = (runs[-1][0], runs[-1][1] + 1, first, taps)
+            runs[-1] = (runs[-1][0], runs[-1][1] + n, first, taps)
         else:
-            runs.append((y, 1, first, taps))
+            runs.append((at, n, first, taps))
     return runs
 
 

@@ -2,6 +2,7 @@
 """Convolutions with a stride behind other layers on the instruction-level model: training iterations of random
 networks, in every bit as the reference trainer."""
 
+import re
 from contextlib import suppress
 from dataclasses import replace
 
@@ -193,7 +194,8 @@ def test_steps_of_the_phases(seed):
     forward = [instr for instr in ops if instr.opcode == Opcode.COMPUTE and instr["mode"] == FP]
     pixels, taps = np.prod(size), np.prod(layer.kernel)
     assert sum(compute_cycles(i, 4)[1] for i in forward) <= pixels * (taps * 4 + layer.bias) * -(-layer.maps // 4)
-    assert f"s: stride {layer.stride[0]}x{layer.stride[1]}, nothing is unfolded\n" in compiled.listing
+    line = f"s: stride {layer.stride[0]}x{layer.stride[1]}, nothing is unfolded; "
+    assert f"{line}BP takes the pixels of its input in phases\n" in compiled.listing
 
 
 @pytest.mark.parametrize("images", [1, 5, 20])
@@ -209,7 +211,11 @@ def test_what_cannot_be_unfolded(layers, images):
     """Maps that are no whole beats, groups: with any number of images in fold 0."""
     config = EngineConfig(grid=4, cols=4, mem_bytes=64)
     train_on_machine(network_of(*layers, images=images, rounding="stochastic"), config, 1)
-    assert "unfolded to" not in compile_network(network_of(*layers, images=images), config).listing
+    listing = compile_network(network_of(*layers, images=images), config).listing
+    line = re.search(
+        r"^s: stride \dx\d, nothing is unfolded; BP takes (the pixels of its input in phases|.*)$", listing, re.M
+    )
+    assert line and ("zeros between" in line[1]) == (images == 1)
 
 
 def test_refuses_by_name():
