@@ -46,7 +46,8 @@ def random_compute(config, asks_gates: bool):
     size = {name: random.choice([value, random.randint(1, value)]) for name, value in most.items()}
     images = (config.grid >> fold) ** 2
     f |= n | size | dict(mode=mode, pool=pool, fold=fold, bias=int(mode != BP and random.getrandbits(1)))
-    f |= {name + "_fold": fold for name in ("row", "col", "gate")} | dict(dst_fold=fold - pool)
+    f |= {name + "_fold": random.randint(0, fold) for name in ("row", "col")}
+    f |= dict(gate_fold=fold, dst_fold=fold - pool)
     for name in ("row", "col"):
         f |= {f"{name}_{key}": random.choice([value, random.randint(1, value + 2)]) for key, value in most.items()}
     f |= {f"dst_{key}": value >> pool for key, value in size.items()}
