@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from gradcore.compiler.body import Body
 from gradcore.compiler.chains import Chain, backward_tiles
 from gradcore.compiler.gates import fetch, gate_place
+from gradcore.compiler.gradients import gradients
 from gradcore.compiler.operation import Op, Part, Rows, part_row
-from gradcore.compiler.products import backward, gradients
+from gradcore.compiler.products import backward
 from gradcore.compiler.slots import Slots, Wanted
 from gradcore.compiler.transfers import kernel_rows, update
 

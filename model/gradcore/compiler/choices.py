@@ -11,7 +11,7 @@ Choice = int | frozenset[int] | tuple[tuple[int, int], ...] | None
 class Choices:
     """One way to compute a network.
 
-    unfolded: WU takes the first layer's taps as input maps: 1 those of a row of the kernel, 2 all.
+    unfolded: rows of the first layer's kernel whose taps are input maps of WU together; 0: none.
     finer: folds by array steps instead of passes: mostly finer ones, whose tiles are larger.
     apart: names of layers whose 2x2 maximum pooling is a stage: VECTOR does it, and BP may be in fold 0.
     flat: the coarsest fold of what poolings by windows stand between, whose tensors have fold 0; None for no limit.
@@ -21,7 +21,8 @@ class Choices:
     spilled: layers whose gates go to DRAM from FP to BP.
     scattered: layers with gates in DRAM where those of each COLS maps of a block begin at a beat.
     resident: every tensor stays in the operand buffers, where that is possible.
-    beside: the first layer's WU runs beside the chain before it, where that is possible.
+    beside: the first layer's WU runs beside the chain before it, or between the strips of WU of the layer before it,
+        where that is possible.
     between: layers in strips whose BP comes between the tiles of their WU, which may keep UPDATE from the gradients.
     held: layers in strips whose FP in parts keeps a block's operands in both operand buffers for all output maps.
     halves: layers in strips whose WU takes parts of the weights of which the gradients of two fit.

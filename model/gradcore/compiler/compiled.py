@@ -16,7 +16,7 @@ from gradcore.compiler.operation import Op
 from gradcore.compiler.order import in_order_of_start, operations
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.tokens import add_tokens
-from gradcore.compiler.unfold import ALL_TAPS, unfold_images
+from gradcore.compiler.unfold import unfold_images
 from gradcore.isa import instruction as isa
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import Opcode
@@ -141,9 +141,10 @@ class CompiledNetwork:
         not take a stride) and, where WU alone takes them unfolded, once more so."""
         plain, wide, p = self.memory.images, self.memory.act[0], self.network.parameters[0]
         data = np.zeros(wide.end, np.uint8)
-        data[: plain.end] = plain.layout.pack(x if self.setting.forward[0] is p else unfold_images(x, p))
+        whole = p.weight_shape[2]
+        data[: plain.end] = plain.layout.pack(x if self.setting.forward[0] is p else unfold_images(x, p, whole))
         if wide is not plain:
-            data[wide.addr :] = wide.layout.pack(unfold_images(x, p, self.setting.choices.unfolded == ALL_TAPS))
+            data[wide.addr :] = wide.layout.pack(unfold_images(x, p, self.setting.choices.unfolded))
         return data
 
     def pack_targets(self, labels: ArrayLike) -> np.ndarray:

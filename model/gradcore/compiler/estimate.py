@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import inf
 
 from gradcore.compiler.operation import Op
-from gradcore.compiler.tokens import COMPUTE, READ
+from gradcore.compiler.tokens import COMPUTE, READ, STORE
 from gradcore.isa.instruction import ENGINES, WU, Instruction, Opcode
 
 TURN_ROUND, READ_LATENCY, DRAIN_LATENCY, FACTOR_LATENCY, FETCH_LATENCY = 2, 6, 24, 6, 34
@@ -45,8 +45,8 @@ class _Queue:
     opcode: Opcode
     op: Op
 
-    def __init__(self, number: int, ops: Sequence[Op]) -> None:
-        self.number, self.order, self.at = number, [k for k, op in enumerate(ops) if op.engine == number], 0
+    def __init__(self, number: int, order: list[int]) -> None:
+        self.number, self.order, self.at = number, order, 0
         self.started, self.begin, self.left, self.wait, self.speed = False, 0.0, 0.0, 0.0, 0.0
         self.spaces: list[str] = []
 
@@ -76,15 +76,20 @@ class _Queue:
 
 
 def timeline(
-    ops: Sequence[Op], needs: Sequence[Mapping[int, int]], memory: Bandwidth = Bandwidth()
+    ops: Sequence[Op], needs: Sequence[Mapping[int, int]], memory: Bandwidth = Bandwidth(), apart: bool = False
 ) -> list[tuple[int, int]]:
-    """(start, end) of every operation in expected cycles. `needs`: their `dependencies`."""
-    queues = [_Queue(number, ops) for number in range(len(ENGINES))]
+    """(start, end) of every operation in expected cycles. `needs`: their `dependencies`. `apart`: STOREs and VECTORs
+    are queues of their own for the one engine that does both, and it takes a STORE if there is one."""
+    orders: list[list[int]] = [[] for _ in (*ENGINES, Opcode.VECTOR)]
+    for index, op in enumerate(ops):
+        orders[op.queue(apart)].append(index)
+    queues = [_Queue(number, order) for number, order in enumerate(orders)]
+    shared = queues[STORE], queues[-1]
     begins, read, written = [0.0] * len(ops), [-1.0] * len(ops), [-1.0] * len(ops)  # -1: not yet
     ends, now = [0.0] * len(ops), float(FETCH_LATENCY + memory.latency)
     while True:
         for queue in queues:
-            if queue.started or queue.at == len(queue.order):
+            if queue.started or queue.at == len(queue.order) or queue in shared and any(q.started for q in shared):
                 continue
             index = queue.order[queue.at]
             given = [(read if producer == READ else written)[source] for producer, source in needs[index].items()]

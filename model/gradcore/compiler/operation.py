@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from gradcore.compiler.limits import QUANTITIES, CompileError
 from gradcore.compiler.memory_map import Tile
 from gradcore.compiler.tuples import Access, Count, Span
-from gradcore.isa.instruction import ENGINE, FIELDS, FP, GATE_BUFFER, WU, Instruction, Opcode, instruction
+from gradcore.isa.instruction import ENGINE, ENGINES, FIELDS, FP, GATE_BUFFER, WU, Instruction, Opcode, instruction
 from gradcore.network.weighted_layer import LayerParameters
 
 
@@ -32,6 +32,11 @@ class Op:
     @property
     def engine(self) -> int:
         return ENGINE[self.instr.opcode]
+
+    def queue(self, apart: bool) -> int:
+        """The number of its engine; with `apart` VECTORs have one of their own, as long as their places between the
+        STOREs are open."""
+        return len(ENGINES) if apart and self.instr.opcode == Opcode.VECTOR else self.engine
 
 
 @dataclass(frozen=True)

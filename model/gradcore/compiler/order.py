@@ -46,8 +46,11 @@ def operations(setting: Setting, train: bool, most: int) -> tuple[list[Op], list
         chains, beside = backward_chains(setting, body.weight_rows, body.grad_rows, start)
         for chain in chains:
             if strips & {*chain}:
-                backward_strips(body, chain[0])
+                joint = setting.choices.beside and chains[-2:] == [chain, [setting.first]] and setting.first in strips
+                done = backward_strips(body, chain[0], setting.first if joint else None)
                 body.forget()
+                if done:
+                    break
             else:
                 backward_chain(body, chain, beside if chain is chains[-1] else [], start)
             body.check_number()
@@ -55,12 +58,11 @@ def operations(setting: Setting, train: bool, most: int) -> tuple[list[Op], list
 
 
 def in_order_of_start(ops: list[Op]) -> tuple[list[Op], list[dict[int, int]], list[tuple[int, int]]]:
-    """The operations by expected start, with their `dependencies` and their `timeline`: each engine's order stays, and
-    an instruction is fetched about when its engine has use for it."""
-    needs = dependencies(ops)
-    spans = timeline(ops, needs)
+    """The operations by expected start, with their `dependencies` and their `timeline`: an instruction is fetched about
+    when its engine has use for it. Each engine's order stays, but a STORE goes before VECTORs that it need not wait
+    for: the array soon needs the room of what it stores."""
+    spans = timeline(ops, dependencies(ops, apart=True), apart=True)
     order = sorted(range(len(ops)), key=lambda k: (spans[k][0], k))
-    # Operations that need each other keep their order, so each needs the same ones at their new places.
-    place = dict(zip(order, range(len(ops))))
-    moved = [{producer: place[source] for producer, source in needs[k].items()} for k in order]
-    return [ops[k] for k in order], moved, [spans[k] for k in order]
+    # Operations that need each other keep their order.
+    moved = [ops[k] for k in order]
+    return moved, dependencies(moved), [spans[k] for k in order]

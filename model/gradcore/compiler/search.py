@@ -14,14 +14,7 @@ from gradcore.compiler.operation import Op
 from gradcore.compiler.setting import Setting
 from gradcore.compiler.tiles import output_tiles
 from gradcore.compiler.tuples import Layers
-from gradcore.compiler.unfold import (
-    ALL_TAPS,
-    TAPS_OF_A_ROW,
-    column_groups,
-    forward_layers,
-    strided_layers,
-    unfolded,
-)
+from gradcore.compiler.unfold import column_groups, forward_layers, strided_layers, unfolded
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.fold import ceil_div
 from gradcore.isa.instruction import FP, Opcode
@@ -74,14 +67,13 @@ def fastest(
     start = Choices(apart=apart, strips=frozenset(_together(network.parameters, needed)))
     task: Task = (network, config, images, keep, {})
     first = forward_layers(network, config, images, start.floors)[0]
-    if unfolded(first, config.cols) is first:
+    whole = first.weight_shape[2]
+    if unfolded(first, config.cols, whole) is first:
         return _flattest(task, start, limit)
     found: list[CompiledNetwork] = []
-    taps = [ALL_TAPS]
-    wide, rows = (unfolded(first, config.cols, every) for every in (True, False))
-    if rows is not first and _block_time(rows, config) < _block_time(wide, config):
-        taps.append(TAPS_OF_A_ROW)
-    for some in taps:
+    forms = {rows: unfolded(first, config.cols, rows) for rows in range(1, whole + 1)}
+    times = {rows: _block_time(p, config) for rows, p in forms.items() if p is not first}
+    for some in sorted({whole, min(times, key=lambda rows: times[rows])}, reverse=True):
         with suppress(CompileError):  # the unfolded input takes more room
             found.append(_flattest(task, start.but(unfolded=some), min(map(_many, found), default=limit)))
     if found and not _one_group(found[0]):
@@ -92,8 +84,8 @@ def fastest(
 
 def _block_time(p: LayerParameters, config: EngineConfig) -> int:
     """About the cycles of a block of the first layer's WU: its steps, or the beats of its operands."""
-    outputs, inputs = p.weight_shape[:2]
-    beats = (inputs + outputs) * config.vector_bytes // config.mem_bytes
+    outputs = p.weight_shape[0]
+    beats = (p.in_shape[0] + outputs) * config.vector_bytes // config.mem_bytes
     return max(column_groups(p, config.cols) * config.cols * ceil_div(outputs, config.cols), beats)
 
 
@@ -146,7 +138,7 @@ def _fastest(task: Task, choices: Choices, limit: int) -> CompiledNetwork:
         with suppress(CompileError):
             finer = _fitting(task, choices.but(finer=True), _spilled, _in_strips, _coarser, most=_many(best))
             best = min(best, finer, key=_cycles)
-    best = _lower_strips(_updates_between(_smaller_parts(best)))
+    best = _one_by_one(_lower_strips(_updates_between(_smaller_parts(best))))
     return _early_gradients(best) if _one_group(best) else best
 
 
@@ -157,6 +149,13 @@ def _lower_strips(best: CompiledNetwork) -> CompiledNetwork:
         return best
     other = _try(best, low=LOW)
     return best if other is best else replace(other, infer=compile_program("infer", other.setting))
+
+
+def _one_by_one(best: CompiledNetwork) -> CompiledNetwork:
+    """The same with WU of the first trained layer behind that of the second, both in strips, where that is faster:
+    beside each other they share the memory's bandwidth with what VECTOR still does."""
+    first = best.setting.first
+    return _try(best, beside=False) if {first, first + 1} <= best.setting.choices.strips else best
 
 
 def _smaller_parts(best: CompiledNetwork) -> CompiledNetwork:
@@ -240,7 +239,7 @@ def _compile(task: Task, choices: Choices, most: int = INDEX_LIMIT) -> CompiledN
     network, config, images, keep, _ = task
     forward = layers = forward_layers(network, config, images, choices.floors)
     if choices.unfolded:
-        layers = (unfolded(layers[0], config.cols, choices.unfolded == ALL_TAPS), *layers[1:])
+        layers = (unfolded(layers[0], config.cols, choices.unfolded), *layers[1:])
     memory = None
     try:
         memory = memory_map(network, forward, layers, config, images, choices)

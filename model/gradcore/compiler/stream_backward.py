@@ -11,7 +11,7 @@ from gradcore.compiler.products import backward
 from gradcore.compiler.reduction import backward_parts
 from gradcore.compiler.rings import Region
 from gradcore.compiler.stream import Result, Source, gate_region, local_gradient, plain_axes
-from gradcore.compiler.stream_gradients import gradient_strips
+from gradcore.compiler.stream_gradients import gradient_strips, joint_gradients
 from gradcore.compiler.strided import spread_delta
 from gradcore.compiler.strips import Axis, Strips, choose_strips
 from gradcore.compiler.tuples import Span
@@ -21,14 +21,15 @@ from gradcore.isa.fold import ceil_div
 from gradcore.isa.instruction import GATE_BUFFER
 
 
-def backward_strips(body: Body, index: int) -> None:
+def backward_strips(body: Body, index: int, beside: int | None = None) -> bool:
     """Emits the stages behind layer `index`, then its BP, WU and UPDATE. BP comes first, or between the tiles of WU:
-    with all weights on chip, because UPDATE changes them in DRAM."""
+    with all weights on chip, because UPDATE changes them in DRAM. `beside`: number of the next one, whose WU may come
+    between the strips of WU, with the stages behind it; it has no BP. Did it?"""
     setting = body.setting
     errors: list[Callable[[bool], None]] = []
     backward_stages(body, index)
     if setting.memory.delta[index] is None:
-        return
+        return False
     if setting.has_errors(index):
         spread_delta(body, index)
         errors = [step for group in map_groups(setting.errors[index]) for step in _errors(body, index, group)]
@@ -40,13 +41,17 @@ def backward_strips(body: Body, index: int) -> None:
         for step in errors:
             step(False)
         errors = []
-    steps, done = gradient_strips(body, index, between) if setting.layers[index].trainable else [], 0
+    trainable = setting.layers[index].trainable
+    if beside is not None and trainable and not between and joint_gradients(body, index, beside):
+        return True
+    steps, done = gradient_strips(body, index, between) if trainable else [], 0
     for k, step in enumerate(steps, 1):
         step(between)
         until = min(ceil_div(k * len(errors), max(len(steps) - 1, 1)), len(errors))
         for other in range(done, until):
             errors[other](other == done)
         done = until
+    return False
 
 
 def _operands(body: Body, index: int, group: MapGroup, halves: bool) -> tuple[Source, dict[str, Result]]:

@@ -2,23 +2,26 @@
 """WU and UPDATE of a layer in strips, tile by tile: a tile has the gradients that are on chip together. Where its
 operands do not fit, they are taken in parts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
 from gradcore.compiler.body import Body
 from gradcore.compiler.folds import delta_shape
+from gradcore.compiler.gradients import gradients
 from gradcore.compiler.map_groups import map_groups
 from gradcore.compiler.operation import Part, Rows, row_part
 from gradcore.compiler.parts import Need, cut, fit
-from gradcore.compiler.products import gradients
 from gradcore.compiler.rings import Ring
 from gradcore.compiler.stream import Source, local_gradient
 from gradcore.compiler.strips import Axis, Strips, choose_strips
 from gradcore.compiler.tiles import output_tiles, row_fits
 from gradcore.compiler.transfers import update_bias, update_part
 from gradcore.compiler.tuples import Span
+from gradcore.compiler.vectors import backward_stages
 from gradcore.isa.fold import ceil_div
+
+LAG = 0.25  # of the strips of a WU that come before those of the one beside it, whose local gradient VECTOR may make
 
 
 def gradient_strips(body: Body, index: int, alone: bool) -> list[Callable[[bool], None]]:
@@ -30,6 +33,35 @@ def gradient_strips(body: Body, index: int, alone: bool) -> list[Callable[[bool]
     rows = "all weights" if len(parts) == 1 else f"{len(parts)} parts of the weights"
     body.note(index, "WU", f"{len(tiles)} tiles of output maps, {rows}")
     return steps
+
+
+def joint_gradients(body: Body, index: int, beside: int) -> bool:
+    """Emits WU and UPDATE of layer `index` with the stages behind another one and the strips of its WU between its own,
+    so that the beats of the one move while the array takes the steps of the other. False, and nothing is done, where
+    the gradients of both do not fit at once."""
+    runs = [_Gradients(body, each) for each in (index, beside)]
+    first, second = runs
+    tiles = [run.tiles(False) for run in runs]
+    if any(len(maps) > 1 or len(parts) > 1 for maps, parts in tiles):
+        return False
+    whole = [(run, maps[0], parts[0]) for run, (maps, parts) in zip(runs, tiles)]
+    sizes = [sum(run.rows(maps, held)) for run, maps, held in whole]
+    if sum(sizes) > body.gradients.end:
+        return False
+    backward_stages(body, beside)
+    at = body.gradients.take(sum(sizes))
+    second.act.ring, second.delta.ring = first.act.ring, first.delta.ring
+    one, other = (run.walks(maps, held, at + k * sizes[0]) for k, (run, maps, held) in enumerate(whole))
+    behind = 0.0
+    for done in one:
+        while behind < (done - LAG) / (1 - LAG):
+            behind = next(other, 1.0)
+    for _ in other:
+        pass
+    for k, (run, maps, held) in enumerate(whole):
+        run.update(maps, held, at + k * sizes[0])
+        body.note(run.index, "WU", f"beside that of {runs[1 - k].p.name}")
+    return True
 
 
 class _Gradients:
@@ -75,45 +107,61 @@ class _Gradients:
 
     def step(self, maps: Span, held: Part, fresh: bool) -> None:
         """WU and UPDATE of one tile of output maps for the part `held` of the weights."""
-        body, setting, index = self.body, self.setting, self.index
         if fresh:
             self.delta.ring.forget()
             self.act.ring.forget()
-        groups = maps[0] // setting.config.cols, ceil_div(maps[1] - maps[0], setting.config.cols)
-        count, bias = groups[1] * held.count, groups[1] * (self.p.bias and held.starts)
-        base = body.gradients.take(count + bias)
-        grads = Rows(base, base + count, base + count + bias)
-        self._tile(maps, held, grads)
-        body.ops += update_part(setting, index, groups, held, grads.base)
-        if bias:
-            body.ops += update_bias(setting, index, groups, grads.bias_base)
+        base = self.body.gradients.take(sum(self.rows(maps, held)))
+        for _ in self.walks(maps, held, base):
+            pass
+        self.update(maps, held, base)
 
-    def _tile(self, maps: Span, held: Part, grads: Rows) -> None:
-        """COMPUTE of one tile of output maps for the part `held` of the weights, whose gradients are at `grads`."""
+    def rows(self, maps: Span, held: Part) -> tuple[int, int]:
+        """Gradient rows of a tile: of weights, of the bias."""
+        groups = ceil_div(maps[1] - maps[0], self.setting.config.cols)
+        return groups * held.count, groups * (self.p.bias and held.starts)
+
+    def update(self, maps: Span, held: Part, base: int) -> None:
+        """UPDATE of a tile whose gradients are at row `base` on."""
+        body, setting, index = self.body, self.setting, self.index
+        groups = maps[0] // setting.config.cols, ceil_div(maps[1] - maps[0], setting.config.cols)
+        count, bias = self.rows(maps, held)
+        body.ops += update_part(setting, index, groups, held, base)
+        if bias:
+            body.ops += update_bias(setting, index, groups, base + count)
+
+    def walks(self, maps: Span, held: Part, base: int) -> Iterator[float]:
+        """Emits COMPUTE of one tile of output maps for the part `held` of the weights, whose gradients begin at row
+        `base`; says after each strip what part of it is done."""
+        count, bias = self.rows(maps, held)
+        grads = Rows(base, base + count, base + count + bias)
         cols, per_group = self.setting.config.cols, self.p.weight_shape[0] // self.p.groups
         self.act.before = maps[0] // per_group * self.p.weight_shape[1]
         parts = [held] if self._fits(held, maps) else cut(self.setting, self.index, held, self._act)
-        for own in [maps] if self._fits(None, maps) else self._groups(maps):
+        every = [maps] if self._fits(None, maps) else self._groups(maps)
+        number = len(every) * len(parts)
+        for k, own in enumerate(every):
             fit(self.setting, self.index, self.delta.needs(self.shape, self.block, own))
             at = (own[0] - maps[0]) // cols
             bias = grads.bias_base + at
             rows = Rows(grads.base + at * held.count, bias, bias + ceil_div(own[1] - own[0], cols))
-            for part in parts:
-                self._walk(own, part, held, rows)
+            for walk, part in enumerate(parts, k * len(parts)):
+                yield from ((walk + done) / number for done in self._walk(own, part, held, rows))
 
-    def _walk(self, maps: Span, part: Part, held: Part, grads: Rows) -> None:
-        """All strips of all images for a part of the weights of some output maps."""
+    def _walk(self, maps: Span, part: Part, held: Part, grads: Rows) -> Iterator[float]:
+        """All strips of all images for a part of the weights of some output maps; says what part of it is done."""
         setting, index, first = self.setting, self.index, True
         plan = self._plan(maps, part)
-        for start in self.starts:
-            for area in plan.areas():
+        areas = plan.areas()
+        for k, start in enumerate(self.starts):
+            for strip, area in enumerate(areas, k * len(areas) + 1):
                 pixels = plan.pixels(area)
                 for image in range(start, min(start + self.largest, setting.images), self.images):
                     # The delta can take most of its buffer and waits until that is free: it is loaded last.
-                    columns = self.act.place(pixels, image, part.channels)
+                    columns = self.act.place(pixels, image, self._maps(part))
                     place = self.delta.place(pixels, image, maps), columns, grads, first, part
                     self.body.ops += gradients(setting, index, image, *place, area=area, maps=maps, held=held)
                     first = False
+                yield strip / (len(areas) * len(self.starts))
         self.starts.reverse()  # the next walk begins with the images that are there
 
     def _plan(self, maps: Span, part: Part) -> Strips:
@@ -122,12 +170,12 @@ class _Gradients:
         key = self.delta.channels(maps)[1] - maps[0], self.act.before, part
 
         def strips() -> Strips:
-            demands = [*self.delta.demands(maps), *self.act.demands(part.channels)]
+            demands = [*self.delta.demands(maps), *self.act.demands(self._maps(part))]
             return choose_strips(self.setting, self.index, self.shape, self.block, 1, demands)
 
         if key not in self.plans:
             self.act.batch = 1
-            self.act.widen(strips, part.channels, self.largest)
+            self.act.widen(strips, self._maps(part), self.largest)
             self.plans[key] = strips(), self.act.batch
         plan, self.act.batch = self.plans[key]
         return plan
@@ -138,14 +186,22 @@ class _Gradients:
 
     def _reach(self, part: Part) -> list[Axis]:
         """What the taps of a part need of the input."""
-        taps = zip(self.p.in_shape[1:], self.p.pad, (part.rows, part.columns), self.p.stride)
+        together = self.p.tap_rows
+        low, high = (row // together * together for row in (part.rows[0], sum(part.rows) - 1))
+        reach = (low, high), (part.columns[0], sum(part.columns) - 1)
+        taps = zip(self.p.in_shape[1:], self.p.pad, reach, self.p.stride)
         return [
-            Axis(size, 1 << self.act.fold, k - pad, k + n - 1 - pad, times=stride) for size, pad, (k, n), stride in taps
+            Axis(size, 1 << self.act.fold, first - pad, last - pad, times=stride)
+            for size, pad, (first, last), stride in taps
         ]
+
+    def _maps(self, part: Part) -> Span:
+        """The maps of the input that a part takes."""
+        return part.channels if self.p.tap_rows == 1 else (0, self.p.in_shape[0])
 
     def _act(self, part: Part) -> list[Need]:
         self.act.axes, self.act.batch = self._reach(part), 1
-        return self.act.needs(self.shape, self.block, part.channels)
+        return self.act.needs(self.shape, self.block, self._maps(part))
 
     def _fits(self, part: Part | None, maps: Span) -> bool:
         """Is there room for one block's operands: of a part of the weights, if given, and of some output maps?"""

@@ -10,10 +10,10 @@ from gradcore.compiler.operation import Op
 from gradcore.isa.instruction import PRODUCERS
 
 READ, WRITTEN = PRODUCERS.index("compute_read"), PRODUCERS.index("compute_written")
-PRODUCER = {0: 0, 1: 1, 3: 4, 4: 5}  # of an engine other than compute
-COMPUTE = 2
-ENGINE_OF = (0, 1, COMPUTE, COMPUTE, 3, 4)  # of a producer
-_NOBODY = (-1,) * len(PRODUCERS)
+PRODUCER = {0: 0, 1: 1, 3: 4, 4: 5, 5: 6}  # of an engine other than compute; 5: VECTORs apart from STOREs
+COMPUTE, STORE = 2, 3
+ENGINE_OF = (0, 1, COMPUTE, COMPUTE, 3, 4, 5)  # of a producer
+_NOBODY = (-1,) * len(ENGINE_OF)
 _Past = tuple[int, int, tuple[int, ...]]
 
 
@@ -56,21 +56,22 @@ class _Space:
         self._starts[first:behind], self._pasts[first:behind] = starts, pasts
 
 
-def _accesses(op: Op) -> list[tuple[str, int, int, int, bool]]:
+def _accesses(op: Op, engine: int) -> list[tuple[str, int, int, int, bool]]:
     """(space, first, end, producer whose signal says that the access is over, whether it writes) of an operation; late
     accesses of COMPUTE happen in the order of its drains."""
-    early, late = (READ, WRITTEN) if op.engine == COMPUTE else (PRODUCER[op.engine],) * 2
+    early, late = (READ, WRITTEN) if engine == COMPUTE else (PRODUCER[engine],) * 2
     parts = ((op.reads, early, False), (op.late_reads, late, False), (op.writes, late, True))
     return [(*access, producer, write) for ranges, producer, write in parts for access in ranges]
 
 
-def dependencies(ops: Sequence[Op]) -> list[dict[int, int]]:
+def dependencies(ops: Sequence[Op], apart: bool = False) -> list[dict[int, int]]:
     """Per operation the newest earlier operation of each producer that must have signalled, as far as one does not
-    follow from another: {producer: index}."""
+    follow from another: {producer: index}. `apart`: between STOREs and VECTORs, too (`Op.queue`)."""
     spaces: dict[str, _Space] = {}
     result = []
     for index, op in enumerate(ops):
-        engine, accesses = op.engine, [access for access in _accesses(op) if access[1] < access[2]]
+        engine = op.queue(apart)
+        accesses = [access for access in _accesses(op, engine) if access[1] < access[2]]
         need: dict[int, int] = {}
         for name, start, end, _, write in accesses:
             # What an engine does in order needs nothing, except a COMPUTE that reads what one has written.

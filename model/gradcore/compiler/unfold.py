@@ -6,10 +6,14 @@ Unfolded, a convolution is a 1x1 convolution with `KY*KX*C` input maps. Channel 
 input holds map c displaced by the tap, of the pixels that the stride takes. That is the order of the rows of weights in
 DRAM: weights, momentum and row keys stay what they are. The engine takes a stride in fold 0. Where few images leave
 lanes empty so, a layer with one is unfolded, the first one by the host, others by VECTOR. Else the first layer is
-unfolded in WU alone, where that is faster. There the taps of a row of the kernel can be unfolded alone: a KYx1
-convolution with `KX*C` input maps, whose rows of weights are in the same order. BP takes the pixels of a stride in
-phases, each with its own taps, or, where few images leave lanes empty so, as zeros between the pixels of the local
-gradient.
+unfolded in WU alone, where that is faster.
+
+There some rows of the kernel can be unfolded together: a KYx1 convolution with `KX*C` input maps, whose rows of weights
+are in the same order. Input map `(j*KX + kx)*C + c` holds map c displaced by row j and column kx of the kernel, and WU
+takes taps ky, ky + 1, .. together, each with the maps of its j. So few taps fill the columns with few beats.
+
+BP takes the pixels of a stride in phases, each with its own taps, or, where few images leave lanes empty so, as zeros
+between the pixels of the local gradient.
 """
 
 from dataclasses import replace
@@ -23,8 +27,6 @@ from gradcore.isa.fold import ceil_div
 from gradcore.network.description import Network
 from gradcore.network.weighted_layer import LayerParameters
 
-TAPS_OF_A_ROW, ALL_TAPS = 1, 2  # that become input maps in WU
-
 
 def forward_layers(network: Network, config: EngineConfig, images: int, floors: Floors) -> Layers:
     """`LayerParameters` of a network as FP, and but for the first one WU, computes them for minibatches of `images`:
@@ -37,7 +39,7 @@ def forward_layers(network: Network, config: EngineConfig, images: int, floors: 
         best = not p.pool and counts[0] == min(counts) and not kept.get(2 * p.index)
         return best or not can_unfold(p, config)
 
-    return tuple(_unfold(p) if _strided(p) and not direct(p) else p for p in network.parameters)
+    return tuple(_unfold(p, p.weight_shape[2]) if _strided(p) and not direct(p) else p for p in network.parameters)
 
 
 def can_unfold(p: LayerParameters, config: EngineConfig) -> bool:
@@ -66,41 +68,49 @@ def backward_layers(network: Network, grid: int, images: int, floors: Floors) ->
     return tuple(_spread(p) if p.index in strided and not phased(p) else p for p in network.parameters)
 
 
-def unfolded(p: LayerParameters, cols: int, rows: bool = True) -> LayerParameters:
-    """`LayerParameters` of layer 0 with its taps as input maps, of each row of the kernel alone unless `rows`, where it
-    has WU and that takes fewer column groups; else `p` itself."""
+def unfolded(p: LayerParameters, cols: int, rows: int) -> LayerParameters:
+    """`LayerParameters` of layer 0 with the taps of `rows` rows of its kernel as input maps, where it has WU and that
+    takes fewer column groups; else `p` itself."""
     found = _unfold(p, rows)
     useful = p.trainable and p.groups == 1 and column_groups(found, cols) < column_groups(p, cols)
-    return found if useful else p
+    fills = found.tap_rows == 1 or found.in_shape[0] <= cols
+    return found if useful and fills else p
 
 
 def column_groups(p: LayerParameters, cols: int) -> int:
     """Of WU, for each of output maps."""
-    return p.weight_shape[2] * p.weight_shape[3] * ceil_div(p.weight_shape[1], cols)
+    taps = ceil_div(p.weight_shape[2], p.tap_rows) * p.weight_shape[3]
+    return taps * ceil_div(p.weight_shape[1] * p.tap_rows, cols)
 
 
-def unfold_images(x: np.ndarray, p: LayerParameters, rows: bool = True) -> np.ndarray:
-    """Images (N, C, H, W) as the input (N, KY*KX*C, OH, OW) of the unfolded layer; unless `rows` as (N, KX*C, H, OW).
-    `p` is the layer as the network has it."""
-    (_, inputs, *kernel), pad, stride = p.weight_shape, p.pad, p.stride
-    if not rows:
-        kernel, pad, stride = [1, kernel[1]], (0, pad[1]), (1, stride[1])
-    padded = np.pad(x, ((0, 0), (0, 0), *((n, n) for n in pad)))
-    windows = np.lib.stride_tricks.sliding_window_view(padded, kernel, axis=(2, 3))  # N, C, OH, OW, KY, KX
-    windows = windows[:, :, :: stride[0], :: stride[1]]
-    return windows.transpose(0, 4, 5, 1, 2, 3).reshape(len(x), kernel[0] * kernel[1] * inputs, *windows.shape[2:4])
+def unfold_images(x: np.ndarray, p: LayerParameters, rows: int) -> np.ndarray:
+    """Images (N, C, H, W) as the input of the layer unfolded by `rows` rows of its kernel: (N, KY*KX*C, OH, OW) with
+    all, else (N, rows*KX*C, H + `_above`, OW). `p` is the layer as the network has it."""
+    (_, inputs, *kernel), (above, side), (down, across) = p.weight_shape, p.pad, p.stride
+    below = above
+    if rows < kernel[0]:
+        above, below, down = _above(p, rows), rows - 1, 1
+    padded = np.pad(x, ((0, 0), (0, 0), (above, below), (side, side)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (rows, kernel[1]), axis=(2, 3))  # N, C, H, OW, rows, KX
+    windows = windows[:, :, ::down, ::across]
+    return windows.transpose(0, 4, 5, 1, 2, 3).reshape(len(x), rows * kernel[1] * inputs, *windows.shape[2:4])
+
+
+def _above(p: LayerParameters, rows: int) -> int:
+    """Rows of the input unfolded by some rows of the kernel that begin above the map."""
+    return min(rows - 1, p.pad[0])
 
 
 def _strided(p: LayerParameters) -> bool:
     return p.stride != (1, 1)
 
 
-def _unfold(p: LayerParameters, rows: bool = True) -> LayerParameters:
+def _unfold(p: LayerParameters, rows: int) -> LayerParameters:
     outputs, inputs, *kernel = p.weight_shape
-    if not rows:
-        maps, shape = kernel[1] * inputs, (outputs, kernel[1] * inputs, kernel[0], 1)
-        taken = (maps, p.in_shape[1], p.conv_shape[2])
-        return replace(p, in_shape=taken, weight_shape=shape, pad=(p.pad[0], 0), stride=(p.stride[0], 1))
+    if rows < kernel[0]:
+        maps, above = kernel[1] * inputs, _above(p, rows)
+        shape, taken = (outputs, maps, kernel[0], 1), (rows * maps, p.in_shape[1] + above, p.conv_shape[2])
+        return replace(p, in_shape=taken, weight_shape=shape, pad=(p.pad[0] - above, 0), stride=(p.stride[0], 1))
     maps = kernel[0] * kernel[1] * inputs
     shape = (outputs, maps, 1, 1)
     return replace(p, in_shape=(maps, *p.conv_shape[1:]), weight_shape=shape, pad=(0, 0), stride=(1, 1))

@@ -29,21 +29,33 @@ def forward_runs(fold: int, size: int, source: int, kernel: int, pad: int, pool:
     return runs
 
 
-def gradient_runs(fold: int, size: int, source: int, kernel: int, pad: int, stride: int = 1) -> list[Run]:
+def gradient_runs(
+    fold: int, size: int, source: int, kernel: int, pad: int, stride: int = 1, together: int = 1
+) -> list[Run]:
     """Runs of one axis of WU: the blocks of a delta of `size` pixels that find an activation of `source` pixels, for
-    each tap; taps with equal blocks together. A tap that finds none keeps a block, which gives zeros."""
+    each tap; taps with equal blocks together. A tap that finds none keeps a block, which gives zeros. With the taps of
+    `together` rows as input maps (`tap_groups`) a run has the rows that are one tap."""
     block = block_size(fold)
     runs: list[Run] = []
     last = ceil_div(size, block) - 1
-    for tap in range(kernel):
+    for tap, taps in tap_groups(0, kernel, together) if together > 1 else [(tap, 1) for tap in range(kernel)]:
         first = min(max(0, ceil_div(pad - tap, stride)) // block, last)
         end = min(max((source - 1 + pad - tap) // stride, 0) // block, last)
         found = first, max(end - first + 1, 1)
-        if runs and runs[-1][:2] == found:
+        if runs and runs[-1][:2] == found and together == 1:
             runs[-1] = (*found, runs[-1][2], runs[-1][3] + 1)
         else:
-            runs.append((*found, tap, 1))
+            runs.append((*found, tap, taps))
     return runs
+
+
+def tap_groups(first: int, count: int, together: int) -> list[Count]:
+    """(first, number) of the rows of a kernel that one COMPUTE of WU takes: all, or with the taps of `together` rows as
+    input maps those that are one tap."""
+    if together == 1:
+        return [(first, count)]
+    ends = [first, *range((first // together + 1) * together, first + count, together), first + count]
+    return [(at, end - at) for at, end in zip(ends, ends[1:])]
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,12 @@ class LayerParameters:
     bias_update: UpdateParameters | None
 
     @property
+    def tap_rows(self) -> int:
+        """Rows of the kernel whose taps are input maps together: more than one where the input is unfolded so
+        (gradcore.compiler.unfold)."""
+        return self.in_shape[0] // (self.groups * self.weight_shape[1])
+
+    @property
     def gated(self) -> bool:
         """Has its backward pass gates? Where others read what it leaves, VECTOR does what they are for, but for a
         pooling."""
