@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass, field
 
+from gradcore.compiler.deferred import Deferred
 from gradcore.compiler.limits import TooMany
 from gradcore.compiler.map_groups import MapGroup
 from gradcore.compiler.memory_map import Gates, MapTensor
@@ -23,7 +24,7 @@ class Body:
     weights, gradients: where tiles of layers in strips go, one behind the other.
     held: layers whose weights are in the weight buffer. newest: slots of the last layer's input and output. table: name
     of the one that VECTOR has. cleared: are the zeros written? late: VECTORs that nothing in the forward pass waits
-    for; spare: cycles in which DRAM had nothing to do since there are some.
+    for; deferred: tiles of WU that come between strips of BP; spare: cycles in which DRAM had nothing to do since there are some.
     """
 
     setting: Setting
@@ -40,6 +41,7 @@ class Body:
     table: str = ""
     cleared: bool = False
     late: list[Op] = field(default_factory=list)
+    deferred: Deferred = field(default_factory=Deferred)
     spare: int = 0
 
     def __post_init__(self) -> None:

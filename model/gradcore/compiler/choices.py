@@ -27,6 +27,7 @@ class Choices:
     held: layers in strips whose FP in parts keeps a block's operands in both operand buffers for all output maps.
     halves: layers in strips whose WU takes parts of the weights of which the gradients of two fit.
     early: layers whose WU comes before their BP, so that their UPDATE begins earlier.
+    deferred: layers in strips whose WU and UPDATE come, tile by tile, between the strips of BP of the layers before.
     last_row: the last row of the second layer's kernel comes after the first layer in WU and UPDATE.
     """
 
@@ -45,6 +46,7 @@ class Choices:
     held: frozenset[int] = frozenset()
     halves: frozenset[int] = frozenset()
     early: frozenset[int] = frozenset()
+    deferred: frozenset[int] = frozenset()
     last_row: bool = False
 
     def with_floor(self, stage: int, fold: int) -> "Choices":

@@ -54,6 +54,8 @@ def operations(setting: Setting, train: bool, most: int) -> tuple[list[Op], list
             else:
                 backward_chain(body, chain, beside if chain is chains[-1] else [], start)
             body.check_number()
+        while body.deferred.steps:
+            body.deferred.next(body.ops)
     return body.ops, body.notes
 
 

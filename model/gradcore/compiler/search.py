@@ -17,7 +17,7 @@ from gradcore.compiler.tuples import Layers
 from gradcore.compiler.unfold import column_groups, forward_layers, strided_layers, unfolded
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.fold import ceil_div
-from gradcore.isa.instruction import FP, Opcode
+from gradcore.isa.instruction import FP, WU, Opcode
 from gradcore.network.description import Network
 from gradcore.network.weighted_layer import LayerParameters
 
@@ -138,7 +138,7 @@ def _fastest(task: Task, choices: Choices, limit: int) -> CompiledNetwork:
         with suppress(CompileError):
             finer = _fitting(task, choices.but(finer=True), _spilled, _in_strips, _coarser, most=_many(best))
             best = min(best, finer, key=_cycles)
-    best = _one_by_one(_lower_strips(_updates_between(_smaller_parts(best))))
+    best = _deferred(_one_by_one(_lower_strips(_updates_between(_smaller_parts(best)))))
     return _early_gradients(best) if _one_group(best) else best
 
 
@@ -156,6 +156,19 @@ def _one_by_one(best: CompiledNetwork) -> CompiledNetwork:
     beside each other they share the memory's bandwidth with what VECTOR still does."""
     first = best.setting.first
     return _try(best, beside=False) if {first, first + 1} <= best.setting.choices.strips else best
+
+
+def _deferred(best: CompiledNetwork) -> CompiledNetwork:
+    """The same with WU of layers whose UPDATE takes longer than the array between the strips of BP of those before
+    them, where that is faster."""
+    layers, taken, moved = best.setting.layers, dict[str, int](), dict[str, int]()
+    for op in best.train.ops:
+        if op.instr.opcode == Opcode.UPDATE:
+            moved[op.layer] = moved.get(op.layer, 0) + op.beats
+        elif op.instr.opcode == Opcode.COMPUTE and op.instr["mode"] == WU:
+            taken[op.layer] = taken.get(op.layer, 0) + op.cycles
+    long = {k for k in best.setting.choices.strips if moved.get(layers[k].name, 0) > taken.get(layers[k].name, 0)}
+    return _try(best, deferred=frozenset(long)) if long else best
 
 
 def _smaller_parts(best: CompiledNetwork) -> CompiledNetwork:

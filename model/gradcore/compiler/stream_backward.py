@@ -34,7 +34,8 @@ def backward_strips(body: Body, index: int, beside: int | None = None) -> bool:
         spread_delta(body, index)
         errors = [step for group in map_groups(setting.errors[index]) for step in _errors(body, index, group)]
     stay = bool(errors and body.weight_rows[index]) and not other_banks(setting, index)
-    between = stay and index in setting.choices.between
+    deferred = index in setting.choices.deferred
+    between = stay and index in setting.choices.between and not deferred
     if between:
         body.need_weights(index)
     else:
@@ -44,7 +45,10 @@ def backward_strips(body: Body, index: int, beside: int | None = None) -> bool:
     trainable = setting.layers[index].trainable
     if beside is not None and trainable and not between and joint_gradients(body, index, beside):
         return True
-    steps, done = gradient_strips(body, index, between) if trainable else [], 0
+    steps, done = gradient_strips(body, index, between or deferred) if trainable else [], 0
+    if deferred:
+        body.deferred.steps += steps
+        return False
     for k, step in enumerate(steps, 1):
         step(between)
         until = min(ceil_div(k * len(errors), max(len(steps) - 1, 1)), len(errors))
@@ -105,6 +109,8 @@ def _errors(body: Body, index: int, group: MapGroup) -> list[Callable[[bool], No
         if fresh:
             delta.ring.forget()
         for area in plan.areas():
+            if body.deferred.emit(body.ops):
+                delta.ring.forget()
             pixels = plan.pixels(area)
             for image in range(start, min(start + largest, setting.images), images):
                 read = delta.place(pixels, image, (0, outputs))

@@ -75,22 +75,27 @@ def test_a_reduction_larger_than_the_weight_buffer():
 
 
 @pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("what", ["strips", "spilled", "single", "between", "finer"])
+@pytest.mark.parametrize("what", ["strips", "spilled", "single", "between", "deferred", "apart", "finer"])
 def test_random_networks_through_dram(what, seed, monkeypatch):
     """Every layer in strips (single: of up-sampled image groups one at a time; between: BP between the tiles of WU;
-    finer: in finer folds), or all gates in DRAM, whether they would fit or not."""
+    deferred: WU between the strips of BP of the layers before; apart: no WU between the strips of another's; finer: in
+    finer folds), or all gates in DRAM, whether they would fit or not."""
     compile_one = search._compile
 
     def through_dram(task, choices, *limit):
         every = frozenset(range(len(task[0].parameters)))
         changed = dict(spilled=every) if what == "spilled" else dict(strips=every, finer=what == "finer")
-        return compile_one(task, choices.but(**changed, between=every if what == "between" else frozenset()), *limit)
+        changed |= {what: every} if what in ("between", "deferred") else {}
+        return compile_one(task, choices.but(**changed, beside=what != "apart"), *limit)
 
     def one_group(source, plan):
         source.single = source.quarters
         return plan()
 
     monkeypatch.setattr(search, "_compile", through_dram)
+    if what in ("deferred", "strips"):  # also where it is slower
+        monkeypatch.setattr(search, "_deferred", lambda best: best)
+        monkeypatch.setattr(search, "_one_by_one", lambda best: best)
     if what == "single":
         monkeypatch.setattr(Source, "fitting", one_group)
     for attempt in range(20):
