@@ -24,7 +24,8 @@ class Body:
     weights, gradients: where tiles of layers in strips go, one behind the other.
     held: layers whose weights are in the weight buffer. newest: slots of the last layer's input and output. table: name
     of the one that VECTOR has. cleared: are the zeros written? late: VECTORs that nothing in the forward pass waits
-    for; deferred: tiles of WU that come between strips of BP; spare: cycles in which DRAM had nothing to do since there are some.
+    for; spare: cycles in which DRAM had nothing to do since there are some. deferred: tiles of WU that come between
+    strips of BP.
     """
 
     setting: Setting

@@ -5,10 +5,12 @@ operands do not fit, they are taken in parts."""
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from math import inf
 
 from gradcore.compiler.body import Body
 from gradcore.compiler.folds import delta_shape
 from gradcore.compiler.gradients import gradients
+from gradcore.compiler.limits import CompileError
 from gradcore.compiler.map_groups import map_groups
 from gradcore.compiler.operation import Part, Rows, row_part
 from gradcore.compiler.parts import Need, cut, fit
@@ -65,8 +67,8 @@ def joint_gradients(body: Body, index: int, beside: int) -> bool:
 
 
 class _Gradients:
-    """WU of one layer. starts: images with which the strips begin. plans: strips and image groups in one LOAD by what
-    they are of."""
+    """WU of one layer. plans: strips, image groups in one LOAD and whether up-sampled ones come by themselves, by what
+    they are of; backwards: does the next walk begin with the last images?"""
 
     def __init__(self, body: Body, index: int) -> None:
         setting = body.setting
@@ -75,9 +77,13 @@ class _Gradients:
         self.act = Source(body, index, act, Ring(0, setting.config.act_depth), [], (2 * index,))
         self.shape, self.block = delta_shape(self.p)[1:], 1 << setting.folds(index).fp
         self.images = setting.group_images(index)
-        self.largest = max(self.images, self.delta.images, self.act.images)
-        self.starts = [*range(0, setting.images, self.largest)]
-        self.plans: dict[tuple[int, int, Part], tuple[Strips, int]] = {}
+        self.plans: dict[tuple[int, int, Part], tuple[Strips, int, bool]] = {}
+        self.backwards = False
+
+    @property
+    def largest(self) -> int:
+        """Images that the strips take at once."""
+        return max(self.images, self.delta.images, self.setting.memory.act[self.index].layout.group_images)
 
     def tiles(self, alone: bool) -> tuple[list[Span], list[Part]]:
         """(tiles of output maps, parts of their weights) whose gradients fit twice, or once; of all weights if
@@ -151,8 +157,11 @@ class _Gradients:
         """All strips of all images for a part of the weights of some output maps; says what part of it is done."""
         setting, index, first = self.setting, self.index, True
         plan = self._plan(maps, part)
-        areas = plan.areas()
-        for k, start in enumerate(self.starts):
+        areas, starts = plan.areas(), [*range(0, setting.images, self.largest)]
+        if self.backwards:  # with the images that are there
+            starts.reverse()
+        self.backwards = not self.backwards
+        for k, start in enumerate(starts):
             for strip, area in enumerate(areas, k * len(areas) + 1):
                 pixels = plan.pixels(area)
                 for image in range(start, min(start + self.largest, setting.images), self.images):
@@ -161,8 +170,8 @@ class _Gradients:
                     place = self.delta.place(pixels, image, maps), columns, grads, first, part
                     self.body.ops += gradients(setting, index, image, *place, area=area, maps=maps, held=held)
                     first = False
-                yield strip / (len(areas) * len(self.starts))
-        self.starts.reverse()  # the next walk begins with the images that are there
+                yield strip / (len(areas) * len(starts))
+        self.delta.single = False
 
     def _plan(self, maps: Span, part: Part) -> Strips:
         """The strips of a walk; the activations are set up for them."""
@@ -174,11 +183,32 @@ class _Gradients:
             return choose_strips(self.setting, self.index, self.shape, self.block, 1, demands)
 
         if key not in self.plans:
-            self.act.batch = 1
+            self.act.batch, self.delta.single = 1, False
+            if self.delta.quarters and self.images < self.setting.images:
+                self.delta.single = self._alone(strips, maps, part)
             self.act.widen(strips, self._maps(part), self.largest)
-            self.plans[key] = strips(), self.act.batch
-        plan, self.act.batch = self.plans[key]
+            self.plans[key] = strips(), self.act.batch, self.delta.single
+        plan, self.act.batch, self.delta.single = self.plans[key]
         return plan
+
+    def _alone(self, strips: Callable[[], Strips], maps: Span, part: Part) -> bool:
+        """Does LOAD take fewer cycles where up-sampled image groups come by themselves, each read four times, so that
+        the ring of activations keeps rows for the next strip?"""
+        cycles = []
+        for single in (False, True):
+            self.delta.single = single
+            try:
+                plan = strips()
+            except CompileError:
+                cycles.append(inf)
+                continue
+            acts = plan.loaded(self.act.demands(self._maps(part))[0], single) * len(range(*self._maps(part)))
+            deltas = plan.loaded(self.delta.demands(maps)[0], True) * len(range(*maps))
+            # A vector of the local gradient is read in a quarter of its beats or, by itself, in all; it is written in a
+            # cycle.
+            beats = self.setting.config.vector_bytes / self.setting.config.mem_bytes
+            cycles.append(acts * beats + deltas * max(beats if single else beats / 4, 1))
+        return cycles[1] < cycles[0]
 
     def _groups(self, maps: Span) -> list[Span]:
         cols = self.setting.config.cols

@@ -77,6 +77,16 @@ class Strips:
             for y in range(0, high, self.rows)
         ]
 
+    def loaded(self, demand: "Demand", kept: bool) -> int:
+        """Blocks of a demand that all strips load; `kept`: without those that the strip above has brought."""
+        count, above = 0, (0, 0)
+        beside: Span | None = None
+        for (first, end), columns in (demand.spans(self.pixels(area)) for area in self.areas()):
+            found = max(above[1], first) if kept and columns == beside and above[0] <= first else first
+            count += max(end - found, 0) * (columns[1] - columns[0])
+            above, beside = (first, end), columns
+        return count
+
     def pixels(self, area: Area) -> Area:
         rows, columns = ((a * self.block, min(b * self.block, n)) for (a, b), n in zip(area, self.shape))
         return rows, columns

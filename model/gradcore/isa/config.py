@@ -104,5 +104,5 @@ class EngineConfig:
 PRESETS = {
     "64x16": EngineConfig(cols=16, act_depth=16384, wgt_depth=65536, grad_depth=32768, gate_depth=131072),
     "64x32": EngineConfig(cols=32, act_depth=16384, wgt_depth=32768, grad_depth=16384, gate_depth=131072),
-    "64x64": EngineConfig(cols=64, act_depth=8192, wgt_depth=32768, grad_depth=32768, gate_depth=262144),
+    "64x64": EngineConfig(cols=64, act_depth=16384, wgt_depth=32768, grad_depth=32768, gate_depth=131072),
 }

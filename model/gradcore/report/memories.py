@@ -2,7 +2,7 @@
 """How full an engine's memories make an FPGA: block counts by arithmetic, from the shapes of the memories in the
 RTL."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gradcore.isa.config import PRESETS, EngineConfig
 
@@ -46,11 +46,13 @@ def memories(config: EngineConfig) -> list:
     ]
 
 
-def placed(found: Memories, config: EngineConfig) -> tuple:
-    """(kind of block, blocks) of a memory on a VU9P: gradients are wide enough for UltraRAM; with 64 columns the
-    operand buffers go there, too, because the weights need the block RAM."""
-    ultra = found.name == "gradients" or (found.name == "operands" and config.cols == 64)
-    return ("UltraRAM", found.blocks(ULTRARAM)) if ultra else ("RAMB36", -(-found.blocks(RAMB18) // 2))
+def placed(found: Memories, config: EngineConfig) -> dict[str, int]:
+    """Blocks of a kind of memory on a VU9P: gradients are wide enough for UltraRAM; with 64 columns half of the
+    operand buffers' banks go there, too, because the weights need the block RAM."""
+    share = {"gradients": 2, "operands": int(config.cols == 64)}.get(found.name, 0)
+    ultra, block = (replace(found, count=found.count * part // 2) for part in (share, 2 - share))
+    counts = {"RAMB36": -(-block.blocks(RAMB18) // 2), "UltraRAM": ultra.blocks(ULTRARAM)}
+    return {kind: count for kind, count in counts.items() if count}
 
 
 def table() -> list:
@@ -62,11 +64,11 @@ def table() -> list:
     for name, config in PRESETS.items():
         used, m20k = dict.fromkeys(VU9P, 0), 0
         for found in memories(config):
-            kind, blocks = placed(found, config)
-            used[kind] += blocks
+            blocks = placed(found, config)
+            used |= {kind: used[kind] + count for kind, count in blocks.items()}
             m20k += found.blocks(M20K)
-            shape = f"{found.depth} x {found.width}"
-            rows.append(f"| {name} | {found.name} | {found.count} | {shape} | {blocks} {kind} | {found.blocks(M20K)} |")
+            shape, text = f"{found.depth} x {found.width}", ", ".join(f"{n} {kind}" for kind, n in blocks.items())
+            rows.append(f"| {name} | {found.name} | {found.count} | {shape} | {text} | {found.blocks(M20K)} |")
         sums = ", ".join(f"{n} {kind} ({100 * n / VU9P[kind]:.0f} %)" for kind, n in used.items())
         rows.append(f"| **{name}** | **sum** | | | **{sums}** | **{m20k} ({100 * m20k / S10_1SG280['M20K']:.0f} %)** |")
     return rows

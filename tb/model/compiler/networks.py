@@ -263,8 +263,7 @@ def same_map(what: str, device: Device, tensor, want, padded: bool = False):
 
 
 def stored(compiled, tensor) -> bool:
-    """Does the training program write the tensor? What is used where it was made stays in its buffer, unless it is to
-    be kept."""
+    """Does the training program write the tensor? What is used where it was made stays in its buffer."""
     return any((f"dram{tensor.base_sel}", tensor.addr) == at[:2] for op in compiled.train.ops for at in op.writes)
 
 
@@ -284,7 +283,8 @@ def compare(device: Device, trainer: ReferenceTrainer, images: int, watch) -> in
         read = memory.act[p.index]
         if p.index and stored(compiled, read) and p.input not in stages:
             plain, found = read is memory.plain[p.index], last["act"][p.index]
-            same_map(f"{p.name} input", device, read, found if plain else unfold_images(found, p), not plain)
+            want = found if plain else unfold_images(found, p, p.weight_shape[2])
+            same_map(f"{p.name} input", device, read, want, not plain)
         delta = memory.delta[p.index]
         want = last["deltas"].get(p.nodes[-2 if p.factor else -1] if p.pool else p.name)
         assert (delta is None) == (want is None)

@@ -98,7 +98,7 @@ def test_the_host_unfolds_as_the_definition_says(rng):
         network = with_stride(rng, Network("t", (1, *(int(n) for n in rng.integers(1, 6, 2))), (Dense(2),)))
         p, (maps, rows, columns) = network.parameters[0], network.shape
         x = rng.integers(-99, 99, (2, *network.shape))
-        got = unfold_images(x, p)
+        got = unfold_images(x, p, p.weight_shape[2])
         (_, _, ky_n, kx_n), (_, high, wide) = p.weight_shape, p.conv_shape
         assert got.shape == (2, ky_n * kx_n * maps, high, wide)
         for (n, k, oy, ox), value in np.ndenumerate(got):

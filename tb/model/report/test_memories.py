@@ -19,8 +19,8 @@ def test_presets_fit(name):
     config, used = PRESETS[name], dict.fromkeys(VU9P, 0)
     assert name == f"{config.lanes}x{config.cols}"
     for found in memories(config):
-        kind, blocks = placed(found, config)
-        used[kind] += blocks
+        for kind, blocks in placed(found, config).items():
+            used[kind] += blocks
     assert all(used[kind] <= 0.85 * VU9P[kind] for kind in VU9P)
     assert sum(found.blocks(M20K) for found in memories(config)) <= 0.85 * S10_1SG280["M20K"]
 
