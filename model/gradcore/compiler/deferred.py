@@ -7,9 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gradcore.compiler.operation import Op
+from gradcore.compiler.rings import Ring
 from gradcore.isa.instruction import Opcode
 
-Step = Callable[[bool], None]  # emits a tile, step(fresh); `fresh`: others have used the operand buffers
+# Emits a tile, step(fresh, beside). `fresh`: others have used the operand buffers; `beside`: a ring of the buffer for
+# local gradients that keeps what it has, if there is room.
+Step = Callable[[bool, Ring | None], None]
 
 
 @dataclass
@@ -20,18 +23,14 @@ class Deferred:
     owed: int = 0
     mark: int = 0
 
-    def emit(self, ops: list[Op]) -> bool:
-        """The next tile, if the array's steps since the last one are as many as its beats. Did it come?"""
-        if not self.steps:
-            return False
-        taken = sum(op.cycles for op in ops[self.mark :] if op.instr.opcode == Opcode.COMPUTE)
-        if taken < self.owed:
-            return False
-        self.next(ops)
-        return True
+    def emit(self, ops: list[Op], beside: Ring) -> None:
+        """The next tile, if the array's steps since the last one are as many as its beats."""
+        taken = sum(op.cycles for op in ops[self.mark :] if op.instr.opcode == Opcode.COMPUTE) if self.steps else -1
+        if taken >= self.owed:
+            self.next(ops, beside)
 
-    def next(self, ops: list[Op]) -> None:
+    def next(self, ops: list[Op], beside: Ring | None = None) -> None:
         """The next tile."""
         first = len(ops)
-        self.steps.popleft()(True)
+        self.steps.popleft()(True, beside)
         self.owed, self.mark = sum(op.beats for op in ops[first:]), len(ops)

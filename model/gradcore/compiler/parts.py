@@ -54,8 +54,16 @@ def cut(
         channels = first, min(first + each["channels"] * step, end)
         return Part((ky + y * down, rows), (kx + x * right, columns), channels, False, False, whole.step)
 
+    def every(each: dict[str, int], channels: range) -> list[Part]:
+        rows, columns = range(0, n_ky, each["rows"]), range(0, n_kx, each["columns"])
+        return [part(y, x, first, each) for y in rows for x in columns for first in channels]
+
+    def wanted(each: dict[str, int]) -> list[Need]:
+        # Of the outer taps a map has fewer pixels; of the first channels no part has more.
+        return [need for one in every(each, range(c, c + 1)) for need in needs(one)]
+
     def excess(each: dict[str, int]) -> float:
-        return max(need.excess(True) for need in needs(part(0, 0, c, each)))
+        return max(need.excess(True) for need in wanted(each))
 
     while (now := excess(each)) > 1:
         axes = [axis for axis in each if each[axis] > 1 and (axis == "rows" or not only_rows)]
@@ -63,12 +71,7 @@ def cut(
         if not axis:
             break
         each[axis] = ceil_div(each[axis], 2)
-    fit(setting, index, needs(part(0, 0, c, each)))
-    parts = [
-        part(y, x, first, each)
-        for y in range(0, n_ky, each["rows"])
-        for x in range(0, n_kx, each["columns"])
-        for first in range(c, end, each["channels"] * step)
-    ]
+    fit(setting, index, wanted(each))
+    parts = every(each, range(c, end, each["channels"] * step))
     parts[0], parts[-1] = replace(parts[0], first=True), replace(parts[-1], last=True)
     return parts

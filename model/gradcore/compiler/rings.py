@@ -10,6 +10,7 @@ from gradcore.compiler.tuples import Access, Span
 
 def ranges(buffer: int, depth: int, start: int, size: int) -> tuple[Access, ...]:
     """What `size` vectors from address `start` modulo the depth on touch."""
+    assert size <= depth, "more than the buffer holds"
     first = start % depth
     end = first + size
     name = space(buffer)
@@ -21,7 +22,7 @@ def ranges(buffer: int, depth: int, start: int, size: int) -> tuple[Access, ...]
 @dataclass
 class Ring:
     """Block rows of one tensor in an operand buffer. `at` is where the next row goes, `origin` where row 0 of the image
-    group and columns `key` would be; rows first..end-1 are there."""
+    group and columns `key` would be; rows first..end-1 of `size` vectors are there; moved: vectors that came so far."""
 
     buffer: int
     depth: int
@@ -30,6 +31,8 @@ class Ring:
     origin: int = 0
     first: int = 0
     end: int = 0
+    size: int = 0
+    moved: int = 0
 
     def need(self, key: object, size: int, first: int, end: int, spare: int = 0) -> Span | None:
         """Makes room for rows first..end-1 of `size` vectors each, and `spare` vectors behind them; (first, end) of
@@ -39,6 +42,7 @@ class Ring:
         if end <= self.end:
             return None
         missing = self.end, end
+        self.size, self.moved = size, self.moved + (end - self.end) * size
         self.end = end
         self.first = max(self.first, end - (self.depth - spare) // size)
         self.at = (self.origin + end * size) % self.depth
@@ -51,6 +55,15 @@ class Ring:
     def begin(self, at: int) -> None:
         """Nothing is there any more; the next row goes to address `at`."""
         self.key, self.at = None, at
+
+    @property
+    def room(self) -> int:
+        """Vectors beside those that are there."""
+        return self.depth - (self.end - self.first) * self.size if self.key else self.depth
+
+    def before(self, count: int) -> int:
+        """The address `count` vectors before those that are there."""
+        return (self.origin + self.first * self.size - count) % self.depth
 
     def ranges(self, size: int, first: int, end: int, spare: int = 0) -> tuple[Access, ...]:
         """What rows first..end-1 and `spare` vectors behind them touch."""

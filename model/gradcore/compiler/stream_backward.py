@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 
 from gradcore.compiler.body import Body
+from gradcore.compiler.deferred import Step
 from gradcore.compiler.limits import CompileError, blaming
 from gradcore.compiler.map_groups import MapGroup, map_groups
 from gradcore.compiler.products import backward
@@ -27,6 +28,7 @@ def backward_strips(body: Body, index: int, beside: int | None = None) -> bool:
     between the strips of WU, with the stages behind it; it has no BP. Did it?"""
     setting = body.setting
     errors: list[Callable[[bool], None]] = []
+    steps: list[Step] = []
     backward_stages(body, index)
     if setting.memory.delta[index] is None:
         return False
@@ -45,12 +47,14 @@ def backward_strips(body: Body, index: int, beside: int | None = None) -> bool:
     trainable = setting.layers[index].trainable
     if beside is not None and trainable and not between and joint_gradients(body, index, beside):
         return True
-    steps, done = gradient_strips(body, index, between or deferred) if trainable else [], 0
+    if trainable:
+        steps = gradient_strips(body, index, between or deferred)
     if deferred:
         body.deferred.steps += steps
         return False
-    for k, step in enumerate(steps, 1):
-        step(between)
+    done = 0
+    for k, tile in enumerate(steps, 1):
+        tile(between, None)
         until = min(ceil_div(k * len(errors), max(len(steps) - 1, 1)), len(errors))
         for other in range(done, until):
             errors[other](other == done)
@@ -109,8 +113,7 @@ def _errors(body: Body, index: int, group: MapGroup) -> list[Callable[[bool], No
         if fresh:
             delta.ring.forget()
         for area in plan.areas():
-            if body.deferred.emit(body.ops):
-                delta.ring.forget()
+            body.deferred.emit(body.ops, delta.ring)
             pixels = plan.pixels(area)
             for image in range(start, min(start + largest, setting.images), images):
                 read = delta.place(pixels, image, (0, outputs))

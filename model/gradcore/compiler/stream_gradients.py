@@ -8,6 +8,7 @@ from functools import partial
 from math import inf
 
 from gradcore.compiler.body import Body
+from gradcore.compiler.deferred import Step
 from gradcore.compiler.folds import delta_shape
 from gradcore.compiler.gradients import gradients
 from gradcore.compiler.limits import CompileError
@@ -15,7 +16,7 @@ from gradcore.compiler.map_groups import map_groups
 from gradcore.compiler.operation import Part, Rows, row_part
 from gradcore.compiler.parts import Need, cut, fit
 from gradcore.compiler.rings import Ring
-from gradcore.compiler.stream import Source, local_gradient
+from gradcore.compiler.stream import SPARE, Source, local_gradient
 from gradcore.compiler.strips import Axis, Strips, choose_strips
 from gradcore.compiler.tiles import output_tiles, row_fits
 from gradcore.compiler.transfers import update_bias, update_part
@@ -26,12 +27,12 @@ from gradcore.isa.fold import ceil_div
 LAG = 0.25  # of the strips of a WU that come before those of the one beside it, whose local gradient VECTOR may make
 
 
-def gradient_strips(body: Body, index: int, alone: bool) -> list[Callable[[bool], None]]:
-    """WU and UPDATE of layer `index`: functions that emit one tile each, step(fresh); `fresh`: others have used the
-    operand buffers. `alone`: there need not be room for the gradients of two tiles."""
+def gradient_strips(body: Body, index: int, alone: bool) -> list[Step]:
+    """WU and UPDATE of layer `index`: functions that emit one tile each. `alone`: there need not be room for the
+    gradients of two tiles."""
     run = _Gradients(body, index)
     tiles, parts = run.tiles(alone)
-    steps: list[Callable[[bool], None]] = [partial(run.step, maps, held) for held in parts for maps in tiles]
+    steps: list[Step] = [partial(run.step, maps, held) for held in parts for maps in tiles]
     rows = "all weights" if len(parts) == 1 else f"{len(parts)} parts of the weights"
     body.note(index, "WU", f"{len(tiles)} tiles of output maps, {rows}")
     return steps
@@ -111,14 +112,22 @@ class _Gradients:
         parts = cut(self.setting, self.index, whole, rows, only_rows)
         return self._groups((0, self.p.weight_shape[0])), parts
 
-    def step(self, maps: Span, held: Part, fresh: bool) -> None:
-        """WU and UPDATE of one tile of output maps for the part `held` of the weights."""
+    def step(self, maps: Span, held: Part, fresh: bool, beside: Ring | None) -> None:
+        """WU and UPDATE of one tile of output maps for the part `held` of the weights (`Step`)."""
         if fresh:
             self.delta.ring.forget()
             self.act.ring.forget()
+        ring, room = self.delta.ring, 0
+        if beside:  # a fully connected layer has one vector of each map for an image group
+            groups = ceil_div(self.setting.images, self.images)
+            room = min(beside.room, groups * (maps[1] - maps[0]) + SPARE)
+            ring.begin(beside.before(room))
+            room += ring.moved - SPARE
         base = self.body.gradients.take(sum(self.rows(maps, held)))
         for _ in self.walks(maps, held, base):
             pass
+        if beside and ring.moved > room:
+            beside.forget()
         self.update(maps, held, base)
 
     def rows(self, maps: Span, held: Part) -> tuple[int, int]:

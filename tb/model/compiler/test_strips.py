@@ -122,6 +122,13 @@ def test_random_networks_through_dram(what, seed, monkeypatch):
     raise AssertionError("nothing fits")
 
 
+def test_outer_taps_reach_fewer_pixels_than_the_others():
+    """The first part of BP's reduction takes one column of blocks, the next ones two: all of them must fit."""
+    config = EngineConfig(cols=8, mem_bytes=32, act_depth=256, wgt_depth=2048, grad_depth=512, gate_depth=1024)
+    layers = (Conv(13, (10, 2), (6, 1)), Conv(17, (3, 7), (0, 5), relu=True, pool=2), Dense(3))
+    train_on_machine(Network("outer", (6, 9, 3), layers, minibatch=3, learning_rate=0.05), config, 5)
+
+
 def test_gates_of_a_large_minibatch_go_to_dram():
     """All of them on chip would take more room; as bits they cost few cycles."""
     network = Network(
