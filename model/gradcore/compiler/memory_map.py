@@ -330,14 +330,14 @@ def memory_map(
 def _too_many_gates(
     layers: Layers, images: int, gate: dict[int, Gates], spilled: dict[int, MapTensor], gates: int, config: EngineConfig
 ) -> CompileError:
-    """The error that names the layer with the most of them, if possible of those that keep all."""
-    sizes = {index: g.size for index, g in gate.items()}
+    """The error that names the layer with the fewest that are enough, else with the most, if possible of those that
+    keep all."""
+    sizes, excess = {index: g.size for index, g in gate.items()}, gates - config.gate_depth
     sizes = {index: size for index, size in sizes.items() if index not in spilled} or sizes
     if not sizes:
-        return CompileError(
-            layers[-1].name, "gate vectors of the targets", gates, config.gate_depth, (), {len(layers) - 1}
-        )
-    index = max(sizes, key=lambda index: (sizes[index], -index))
+        last = layers[-1]
+        return CompileError(last.name, "gate vectors of the targets", gates, config.gate_depth, (), {last.index})
+    index = min(sizes, key=lambda k: (sizes[k] < excess, abs(sizes[k] - excess), k))
     users = {index} if layers[index].pool else {index, index + 1}
     return CompileError(
         layers[index].name,
