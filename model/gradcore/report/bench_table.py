@@ -19,6 +19,7 @@ CASES: list[Case] = [
     *((f"cifar10-{n}x", 16 * n, 40, *memory) for memory in ((32, 60), (64, 200)) for n in (1, 2, 4)),
     ("fcte-mnist", 16, 256, 64, 60),
     ("fcte-cifar10", 16, 256, 64, 60),
+    ("fcte-cifar10", 32, 256, 64, 60),
     ("resnet8", 16, 64, 64, 60),
     ("vgg16", 16, 1, 64, 60),
     ("lenet5", 16, 384, 64, 60),
