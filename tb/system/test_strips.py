@@ -20,7 +20,7 @@ from tb.support.engines import SMALL
 STRIPS = Network(
     "strips",
     (2, 12, 9),
-    (Conv(15, (2, 3), (0, 1), pool=2), Conv(2, (3, 2), (0, 1), relu=False), Dense(3)),
+    (Conv(15, (2, 3), (0, 1), pool=2), Conv(5, (3, 2), (0, 1), relu=False), Dense(3)),
     minibatch=11,
 )
 TILES = Network(

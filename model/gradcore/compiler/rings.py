@@ -10,7 +10,6 @@ from gradcore.compiler.tuples import Access, Span
 
 def ranges(buffer: int, depth: int, start: int, size: int) -> tuple[Access, ...]:
     """What `size` vectors from address `start` modulo the depth on touch."""
-    assert size <= depth, "more than the buffer holds"
     first = start % depth
     end = first + size
     name = space(buffer)

@@ -154,6 +154,9 @@ class Source:
         inside = image % (self.batch * layout.group_images) // setting.fold_images(self.fold)
         quarter = inside if self.single else None
         key, spare = (self.tensor.name, group, quarter, columns, channels, tile.size), SPARE * self.single
+        if (need := (end - first) * tile.size + spare) > self.ring.depth:
+            name = setting.layers[self.index].name
+            raise CompileError(name, "vectors of what a strip reads of a block", need, self.ring.depth, self.stages)
         missing = self.ring.need(key, tile.size, first, end, spare)
         if missing:
             rows, wide = ([n // self._twice for n in axis] for axis in (missing, columns))
