@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executes VECTOR: pooling by windows, activation by a table, addition, from DRAM to DRAM (doc/instructions.md).
-// `start` begins; cfg_*, the fields of the instruction, are stable until m_done, which comes when the memory has
+// Executes VECTOR: pooling by windows, activation by a table, addition, dropout, from DRAM to DRAM
+// (doc/instructions.md). `start` begins; cfg_*, the fields of the instruction, are stable until m_done, which comes when the memory has
 // confirmed the last write, or the table has its points. Fields that the engine refuses never come. cfg_base_* are
 // added to the addresses. A beat that is read takes a cycle, a beat of the result WORDS/16 cycles at least beside that;
 // a part of up to 64 beats of a pixel takes 5 cycles per tap and source at least (README). A pixel of the sources is
@@ -50,6 +50,8 @@ module gc_vector #(
     input  wire [4:0]         cfg_shift_a,    // signed
     input  wire [4:0]         cfg_shift_b,
     input  wire [15:0]        cfg_rnd_tag,
+    input  wire [15:0]        cfg_keep_tag,
+    input  wire [15:0]        cfg_keep_threshold,
     input  wire [15:0]        cfg_n_base,
     input  wire [1:0]         cfg_fold,
     input  wire [31:0]        cfg_index_behind,
@@ -208,7 +210,8 @@ module gc_vector #(
     gc_vector_finish #(.GRID(GRID), .WORDS(WORDS), .DW(DW), .EW(EW), .AW(AW), .DEPTH(CREDIT)) u_finish (
         .clk(clk), .rst(rst), .cfg_operation(cfg_operation), .cfg_relu(cfg_relu), .cfg_rounding(cfg_rounding),
         .cfg_multiplier(cfg_multiplier), .cfg_shift(cfg_shift), .cfg_shift_a(cfg_shift_a), .cfg_shift_b(cfg_shift_b),
-        .cfg_seed(cfg_seed), .cfg_rnd_tag(cfg_rnd_tag), .cfg_n_base(cfg_n_base), .cfg_fold(cfg_fold),
+        .cfg_seed(cfg_seed), .cfg_rnd_tag(cfg_rnd_tag), .cfg_keep_tag(cfg_keep_tag),
+        .cfg_keep_threshold(cfg_keep_threshold), .cfg_n_base(cfg_n_base), .cfg_fold(cfg_fold),
         .cfg_n_beats(cfg_n_beats), .cfg_n_x(cfg_n_x), .s_start(begins),
         .s_valid(gathered), .s_index(gathered_again), .s_entries(entries), .m_give(give),
         .m_valid(word_valid), .m_ready(word_ready), .m_data(word),

@@ -23,6 +23,8 @@ module gc_vector_finish #(
     input  wire [4:0]          cfg_shift_b,    // signed
     input  wire [31:0]         cfg_seed,
     input  wire [15:0]         cfg_rnd_tag,
+    input  wire [15:0]         cfg_keep_tag,
+    input  wire [15:0]         cfg_keep_threshold,
     input  wire [15:0]         cfg_n_base,
     input  wire [1:0]          cfg_fold,
     input  wire [15:0]         cfg_n_beats,
@@ -55,6 +57,8 @@ module gc_vector_finish #(
     reg [4:0]  place_q;
     reg [5:0]  shift_q;
     reg [1:0]  mode_q;
+    reg [15:0] threshold_q;
+    reg        random_q;
     wire       exact = cfg_operation < SUM || cfg_operation == CHOOSE;
     always @(posedge clk) begin
         sum_q     <= cfg_operation == SUM || cfg_operation == CHOOSE;
@@ -68,6 +72,8 @@ module gc_vector_finish #(
         place_q   <= {!cfg_shift_a[4], cfg_shift_a[3:0]};
         shift_q   <= exact ? 6'd0 : cfg_shift;
         mode_q    <= exact ? 2'd0 : cfg_rounding;
+        threshold_q <= cfg_keep_threshold;
+        random_q    <= |threshold_q || &mode_q;
     end
 
     // ---- Beats of entries, then parts of them, each with s_index
@@ -111,20 +117,20 @@ module gc_vector_finish #(
         .s_start(s_start), .s_valid(s_point_valid), .s_ready(s_point_ready), .s_data(s_points), .sts_idle(sts_idle),
         .s_place(place), .m_point(point), .m_next(next)
     );
-    wire [LANES*16-1:0] rnd;
+    wire [LANES*16-1:0] rnd, keep_rnd;
     gc_vector_random #(.GRID(GRID), .WORDS(LANES), .PARTS(PARTS)) u_random (
-        .clk(clk), .rst(rst), .start(s_start), .cfg_seed(cfg_seed), .cfg_tag(cfg_rnd_tag), .cfg_image(cfg_n_base),
-        .cfg_fold(cfg_fold), .cfg_n_beats(cfg_n_beats), .cfg_n_x(cfg_n_x),
-        .s_step(part_valid && free && &mode_q), .m_rnd(rnd)
+        .clk(clk), .rst(rst), .start(s_start), .cfg_seed(cfg_seed), .cfg_tag(cfg_rnd_tag),
+        .cfg_keep_tag(cfg_keep_tag), .cfg_image(cfg_n_base), .cfg_fold(cfg_fold), .cfg_n_beats(cfg_n_beats),
+        .cfg_n_x(cfg_n_x), .s_step(part_valid && free && random_q), .m_rnd(rnd), .m_keep_rnd(keep_rnd)
     );
     generate
         for (i = 0; i < LANES; i = i + 1) begin : g_lane
             gc_vector_finish_lane #(.DW(DW), .AW(AW)) u_lane (
                 .clk(clk), .cfg_sum(sum_q), .s_index(part[LANES*AW] || index_q), .cfg_relu(relu_q), .cfg_table(table_q),
                 .cfg_add(add_q), .cfg_scale(scale_q), .cfg_scale_b(scale_b_q), .cfg_place(place_q),
-                .cfg_shift(shift_q), .cfg_mode(mode_q), .s_entry(part[i*AW +: AW]),
+                .cfg_shift(shift_q), .cfg_mode(mode_q), .cfg_threshold(threshold_q), .s_entry(part[i*AW +: AW]),
                 .m_place(place[i*16 +: 16]), .s_point(point[i*16 +: 16]), .s_next(next[i*16 +: 16]),
-                .s_rnd(rnd[i*16 +: 16]), .m_word(made[i*DW +: DW])
+                .s_keep_rnd(keep_rnd[i*16 +: 16]), .s_rnd(rnd[i*16 +: 16]), .m_word(made[i*DW +: DW])
             );
         end
     endgenerate

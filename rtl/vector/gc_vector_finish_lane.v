@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes a word of the result from a gathered entry (gc_vector_lane): saturate(round_shift(x * y + b * z)), where x is
 // the entry's sum (cfg_sum), its low word (s_index) or its high one, y is cfg_scale or the table's value at the low
-// word (cfg_table), and b * z the second term of an addition (cfg_add). One per cycle, 20 cycles latency, free running.
-// The table's place leaves after 3 cycles; its points are taken 4 later, the random number of the entry 17 cycles
-// behind it. Bit-exact with gradcore.machine.vector.
+// word (cfg_table), and b * z the second term of an addition (cfg_add); 0 where s_keep_rnd is below cfg_threshold. One
+// per cycle, 20 cycles latency, free running. The table's place leaves after 3 cycles; its points are taken 4 later,
+// the entry's random numbers 15 (s_keep_rnd) and 17 cycles (s_rnd) behind it. Bit-exact with gradcore.machine.vector.
 `default_nettype none
 
 module gc_vector_finish_lane #(
@@ -20,11 +20,13 @@ module gc_vector_finish_lane #(
     input  wire [4:0]    cfg_place,      // left shift of the word on its way to the table, 16 is none
     input  wire [5:0]    cfg_shift,
     input  wire [1:0]    cfg_mode,
+    input  wire [15:0]   cfg_threshold,  // 0 keeps all
     input  wire          s_index,
     input  wire [AW-1:0] s_entry,
     output reg  [15:0]   m_place,        // signed
     input  wire [15:0]   s_point,        // signed: of the segment's begin and its end
     input  wire [15:0]   s_next,
+    input  wire [15:0]   s_keep_rnd,
     input  wire [15:0]   s_rnd,
     output wire [DW-1:0] m_word          // signed
 );
@@ -78,7 +80,7 @@ module gc_vector_finish_lane #(
         value_q   <= point + second_q[21:6] + {15'd0, second_q[5]};
     end
 
-    // ---- Cycles 13 to 17: the product and the sum
+    // ---- Cycles 13 to 17: the product and the sum. What is dropped is 0 before it is rounded.
     wire [XW-1:0] x;
     wire [31:0]   term;
     gc_delay_line #(.W(XW), .CYCLES(11), .CLEAR(0)) u_x (.clk(clk), .clear(1'b0), .s_data(x1_q), .m_data(x));
@@ -94,6 +96,7 @@ module gc_vector_finish_lane #(
     reg [23:0]           first_high_q;
     reg [23:0]           term_high_q;
     reg [47:0]           sum_q;
+    reg                  kept_q;
     always @(posedge clk) begin
         x_q          <= $signed(x);
         y_q          <= $signed(cfg_table ? {value_q[15], value_q} : {1'b0, cfg_scale});
@@ -103,6 +106,8 @@ module gc_vector_finish_lane #(
         first_high_q <= first[47:24];
         term_high_q  <= {{16{term[31]}}, term[31:24]} & {24{cfg_add}};
         sum_q        <= {first_high_q + term_high_q + {23'd0, sum_low_q[24]}, sum_low_q[23:0]};
+        kept_q       <= s_keep_rnd >= cfg_threshold;
+        if (!kept_q) sum_q <= 48'd0;
     end
 
     // ---- Cycles 18 to 20

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers of the words of the result, WORDS of them for each s_step, 17 cycles latency. Counts what comes, in
-// the order of gc_window_walker: a beat is PARTS steps, a pixel cfg_n_beats beats of vectors of GRID * GRID words,
-// numbered as the maps; pixels are blocks of 2^cfg_fold rows and columns, cfg_n_x of them side by side, taken in parts
-// of 64 beats. `start` begins at the first one. Rows and columns count modulo 2^12. Bit-exact with
-// gradcore.machine.vector.
+// Random numbers of the words of the result, WORDS of them for each s_step: those of cfg_tag, for the rounding, with 17
+// cycles latency, those of cfg_keep_tag, for dropout, with 15. Counts what comes, in the order of gc_window_walker: a
+// beat is PARTS steps, a pixel cfg_n_beats beats of vectors of GRID * GRID words, numbered as the maps; pixels are
+// blocks of 2^cfg_fold rows and columns, cfg_n_x of them side by side, taken in parts of 64 beats. `start` begins at
+// the first one. Rows and columns count modulo 2^12. Bit-exact with gradcore.machine.vector.
 `default_nettype none
 
 module gc_vector_random #(
@@ -16,12 +16,14 @@ module gc_vector_random #(
     input  wire                start,
     input  wire [31:0]         cfg_seed,
     input  wire [15:0]         cfg_tag,
+    input  wire [15:0]         cfg_keep_tag,
     input  wire [15:0]         cfg_image,     // first image of the group
     input  wire [1:0]          cfg_fold,
     input  wire [15:0]         cfg_n_beats,
     input  wire [15:0]         cfg_n_x,
     input  wire                s_step,
-    output wire [WORDS*16-1:0] m_rnd
+    output wire [WORDS*16-1:0] m_rnd,
+    output wire [WORDS*16-1:0] m_keep_rnd
 );
     localparam COLS   = WORDS < GRID ? WORDS : GRID;    // of a lane row that a step has
     localparam ROWS   = WORDS/COLS;
@@ -29,7 +31,7 @@ module gc_vector_random #(
     localparam STEPS  = GRID*GRID/WORDS;                // of a vector
     localparam SW     = $clog2(STEPS) + 1;
     localparam PW     = $clog2(PARTS) + 1;
-    localparam BEHIND = 4;                              // cycles that the numbers have to spare
+    localparam BEHIND = 2;                              // cycles that the numbers have to spare
     localparam [15:0] MOST = 16'd64;                    // beats of a part
     localparam MAPS = 64*PARTS/STEPS;                   // of a part
     localparam LAST_STEP = STEPS - 1, LAST_PART = PARTS - 1, LAST_COL = GRID/COLS - 1;
@@ -125,13 +127,21 @@ module gc_vector_random #(
         part_j_q     <= vector_j[column*(COLS*32) +: COLS*32];
     end
 
-    wire valid_unused;
+    wire                valid_unused, keep_valid_unused;
+    wire [WORDS*16-1:0] rnd;
     gc_position_random #(.GRID(GRID), .ROWS(ROWS), .COLS(COLS)) u_random (
         .clk(clk), .rst(rst), .s_valid(part_valid_q), .s_seed(cfg_seed), .s_tag(cfg_tag),
-        .s_k({14'd0, part_map_q}), .s_i(part_i_q), .s_j(part_j_q), .m_valid(valid_unused), .m_rnd(m_rnd)
+        .s_k({14'd0, part_map_q}), .s_i(part_i_q), .s_j(part_j_q), .m_valid(valid_unused), .m_rnd(rnd)
+    );
+    gc_position_random #(.GRID(GRID), .ROWS(ROWS), .COLS(COLS)) u_keep_random (
+        .clk(clk), .rst(rst), .s_valid(part_valid_q), .s_seed(cfg_seed), .s_tag(cfg_keep_tag),
+        .s_k({14'd0, part_map_q}), .s_i(part_i_q), .s_j(part_j_q), .m_valid(keep_valid_unused), .m_rnd(m_keep_rnd)
+    );
+    gc_delay_line #(.W(WORDS*16), .CYCLES(2), .CLEAR(0)) u_rnd (
+        .clk(clk), .clear(1'b0), .s_data(rnd), .m_data(m_rnd)
     );
 
-    wire _unused = &{1'b0, valid_unused};
+    wire _unused = &{1'b0, valid_unused, keep_valid_unused};
 endmodule
 
 `default_nettype wire

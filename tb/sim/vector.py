@@ -17,7 +17,7 @@ from .lists import List
 
 def vector():
     """A VECTOR of each operation, the table first; the bench's memory holds a pattern."""
-    found = List(dict(instruction=640), dict(addr=33, data=64))
+    found = List(dict(instruction=656), dict(addr=33, data=64))
     at = np.arange(1 << 16, dtype=np.uint16)
     beats = np.stack([~at, at ^ 0xC61E, at, at ^ 0x35A7], 1)
     image = np.where((at >> 9 & 1)[:, None], beats & 0x8383, beats).reshape(-1).view(np.uint8)
@@ -26,7 +26,7 @@ def vector():
     for operation in (LOAD_TABLE, *range(LOAD_TABLE)) * 4:
         drawn, out = vectors.random_vector(random, machine.config, 700, operation), 8 * random.randrange(1 << 12)
         vectors.place(drawn, *(8 * random.randrange(1 << 12) for _ in range(2)), out)
-        found.send(instruction=int.from_bytes(encode(drawn.instr)[:80], "little"))
+        found.send(instruction=int.from_bytes(encode(drawn.instr)[:82], "little"))
         work = Vector(machine, drawn.instr)
         values = work.gather()
         if operation == LOAD_TABLE:

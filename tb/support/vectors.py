@@ -73,6 +73,9 @@ def random_vector(rng, config: EngineConfig, room: int, operation: int | None = 
             fields["shift"] = rng.choice([0, rng.randrange(16), 15])
         if kind == SUM and rng.random() < 0.7:  # few saturate
             fields |= dict(multiplier=rng.randrange(1, 1 << rng.randint(1, 15)), shift=rng.randint(8, 20))
+        fields["keep_tag"] = rng.choice([fields["rnd_tag"], rng.getrandbits(16)])
+        if kind == SUM and rng.random() < 0.6:
+            fields["keep_threshold"] = rng.choice([1, round(0.9 * 65536), 65535, rng.getrandbits(16)])
         beats = rng.choice([1, 2, rng.randint(1, 9), rng.randint(1, 200), 64, 65])
         if kind == LOAD_TABLE:
             beats = rng.choice([rng.randint(1, 4), -(-2050 // beat), -(-2050 // beat) + rng.randint(0, 4)])

@@ -12,6 +12,7 @@ from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import ADD, CHOOSE, FIELDS, LOAD_TABLE, MAXIMUM, SUM, Opcode, instruction
 from gradcore.machine.machine import Machine
 from gradcore.machine.vector import Vector
+from gradcore.ops.dropout import P_MAX
 from gradcore.report.memories import PIXEL_DEPTH
 from gradcore.sim.sources import ROOT
 from tb.dma.memory import Image
@@ -126,7 +127,7 @@ async def rows_and_columns_count_modulo_4096(dut):
     if 4200 * beat > SIZE - ROOM:
         return
     same |= dict(zip(random.choice([("n_y", "n_x"), ("n_x", "n_y")]), (4200, 1), strict=True))
-    more = dict(rounding=3, shift=16, rnd_tag=5, n_base=9, fold=random.randrange(3))
+    more = dict(rounding=3, shift=16, rnd_tag=5, n_base=9, fold=random.randrange(3), keep_threshold=9999, keep_tag=7)
     instr = instruction(Opcode.VECTOR, operation=SUM, multiplier=23456, **same, **more)
     await bench.run(instr, dict.fromkeys(("base", "base_b", "base_out"), 0))
 
@@ -139,9 +140,29 @@ async def random_numbers_of_several_parts(dut):
     for beats in (65, 130, 128, 67):
         same = dict(n_beats=beats, n_ky=1, n_kx=1, step_y=1, step_x=1, height=2, width=2, n_y=2, n_x=2)
         same |= dict(stride_x=beats * beat, advance_x=beats * beat, addr_out=2 * ROOM)
-        more = dict(rounding=3, shift=16, rnd_tag=5, n_base=9, multiplier=23456)
+        more = dict(rounding=3, shift=16, rnd_tag=5, n_base=9, multiplier=23456, keep_threshold=9999, keep_tag=7)
         instr = instruction(Opcode.VECTOR, operation=SUM, **same, **more)
         await bench.run(instr, dict.fromkeys(("base", "base_b", "base_out"), 0))
+
+
+@cocotb.test()
+async def drops_words_by_their_places(dut):
+    """In every fold and rounding, with two random numbers per word or one; both probabilities at their limits, and the
+    thresholds 1 and 65535."""
+    await start(dut, start=0, s_scrub=0)
+    bench, beat = Bench(dut, latency=4), parameter("MEM_W") // 8
+    limits = [0, 1, round(P_MAX * 65536), 65535]
+    for fold in range(config().log_grid + 1):
+        for mode in random.sample(range(4), 4):
+            beats, n_y, n_x = random.randint(1, 9), random.randint(1, 3), random.randint(1, 4)
+            ones = dict(n_beats=beats, n_ky=1, n_kx=1, step_y=1, step_x=1, height=n_y, width=n_x, n_y=n_y, n_x=n_x)
+            ones |= dict(stride_x=beats * beat, advance_x=beats * beat, addr=random.randrange(2) * ROOM)
+            ones |= dict(stride_y=n_x * beats * beat, advance_y=n_x * beats * beat, addr_out=2 * ROOM)
+            more = dict(rounding=mode, fold=fold, n_base=random.getrandbits(16), rnd_tag=random.getrandbits(16))
+            more |= dict(keep_tag=random.getrandbits(16), multiplier=random.choice([4096, 6144, 40960]), shift=14)
+            threshold = random.choice([*limits, random.getrandbits(16)])
+            instr = instruction(Opcode.VECTOR, operation=SUM, keep_threshold=threshold, **ones, **more)
+            await bench.run(instr, dict.fromkeys(("base", "base_b", "base_out"), 0))
 
 
 # (operation, taps, steps) of windows that overlap and are too large for the slots: by a row, by a column, by both.
@@ -199,6 +220,7 @@ async def a_beat_per_cycle(dut):
     parts = max(1, parameter("MEM_W") // (8 if parameter("DW") == 8 else 16) // 16)
     for operation, work, read, passes in WORK:
         fields = work | dict(multiplier=7, shift=5, rounding=3, addr_b=512, addr_out=2 * ROOM)
+        fields["keep_threshold"] = 9999 * (operation == SUM)
         beats, results = work["n_beats"], work["n_y"] * work["n_x"] * work["n_beats"]
         column, row = beats * beat, work["width"] * beats * beat
         fields |= dict(stride_y=row, stride_x=column)
@@ -224,10 +246,10 @@ async def cycles_of_one_beat(dut):
     latency, beat = random.randint(1, 30), parameter("MEM_W") // 8
     bench, parts = Bench(dut, latency=latency), max(1, beat // (1 if parameter("DW") == 8 else 2) // 16)
     ones = dict.fromkeys(("n_beats", "n_y", "n_x", "n_ky", "n_kx", "step_y", "step_x", "height", "width"), 1)
-    for operation, index_behind in ((MAXIMUM, 0), (SUM, 0), (MAXIMUM, beat)):
-        fields = ones | dict(operation=operation, index_behind=index_behind, addr_out=2 * ROOM)
+    for operation, own in ((MAXIMUM, {}), (SUM, {}), (SUM, dict(keep_threshold=9)), (MAXIMUM, dict(index_behind=beat))):
+        fields = ones | dict(operation=operation, addr_out=2 * ROOM) | own
         taken = await bench.run(instruction(Opcode.VECTOR, **fields), dict.fromkeys(("base", "base_b", "base_out"), 0))
-        more = 5 if index_behind else 0
+        more = 5 if "index_behind" in own else 0
         assert taken + 1 == 13 + latency + 42 + parts + more + latency
 
 

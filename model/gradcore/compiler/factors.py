@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fields of a COMPUTE whose results take a factor: dropout and leaky ReLU (doc/instructions.md, "COMPUTE")."""
+"""Fields of a COMPUTE whose results take a factor: dropout and leaky ReLU (doc/instructions.md, "COMPUTE"); of a
+dropout also for VECTOR."""
 
 from gradcore.compiler.tuples import Fields
 from gradcore.isa.instruction import FACTOR_GATE, FACTOR_KEEP, FACTOR_SIGN
@@ -41,10 +42,14 @@ def _slopes(operator: activation.LeakyRelu, left: int) -> Fields:
 
 
 def _keeping(factor: Factor, operator: dropout.Dropping, left: int) -> Fields:
-    scale, threshold = round(2**dropout.BITS / (1 - operator.p)), round(operator.p * 2**16)
-    return dict(
-        factor=FACTOR_KEEP,
-        factor_1=scale << left,
-        keep_threshold=threshold,
-        keep_tag=random_tag(factor.layer, "mask"),
-    )
+    return dict(factor=FACTOR_KEEP, factor_1=kept_scale(operator) << left) | keeping(operator, factor.layer)
+
+
+def kept_scale(operator: dropout.Dropping) -> int:
+    """What the words that are kept are multiplied by."""
+    return round(2**dropout.BITS / (1 - operator.p))
+
+
+def keeping(operator: dropout.Dropping, layer: int) -> Fields:
+    """What a dropout keeps whose layer has the number `layer`."""
+    return dict(keep_threshold=round(operator.p * 2**16), keep_tag=random_tag(layer, "mask"))

@@ -12,7 +12,6 @@ from gradcore.network.stage import KINDS, Stage
 from gradcore.network.weighted_layer import Factor, LayerParameters
 from gradcore.ops.activation import BITS, LeakyRelu, Relu
 from gradcore.ops.addition import Addition
-from gradcore.ops.dropout import Dropping
 from gradcore.ops.layer import Operator, Parametric
 from gradcore.ops.loss import SOFTMAX
 from gradcore.ops.max_pooling import MaxPooling
@@ -21,8 +20,7 @@ PLAIN = "convolutions, each with a ReLU, a table or a pooling behind it"
 MOST_SHIFT = 15  # to the left, of a term of an addition
 # What a layer that stands alone must stand behind.
 NEAREST = {
-    Dropping: "a dropout behind a convolution or its ReLU or 2x2 maximum pooling, with no other reader",
-    LeakyRelu: "a leaky ReLU directly behind a convolution, without a dropout behind it",
+    LeakyRelu: "a leaky ReLU directly behind a convolution",
     **dict.fromkeys(KINDS, "one behind a convolution, its ReLU or another of its kind, without anything between"),
 }
 
@@ -133,7 +131,3 @@ def check_network(network: Network, config: EngineConfig) -> None:
             raise NotOnEngine(p.name, "a second convolution of the network's input", "one")
         if p.leaky:
             check_leaky(graph.tensors[p.output].layer_name, p.leaky)
-        elif p.factor and not p.alone and not p.factor.gated:
-            layer, what = graph.tensors[p.output].layer_name, p.factor.operator.what
-            nearest = next(text for kind, text in NEAREST.items() if isinstance(p.factor.operator, kind))
-            raise NotOnEngine(layer, f"a {what} that others than the next convolution read", nearest)

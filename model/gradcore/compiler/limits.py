@@ -68,28 +68,19 @@ REFUSED = (
         "an addition of formats .*|a .* fraction bits than .*|a .* more fraction bits",
     ),
     Refusal(
-        "a dropout that others than the next convolution read",
-        "its factors are the drain's",
-        "a .* the next convolution read",
-    ),
-    Refusal(
         "a second layer on the input, or one without weights",
         "images have one fold, and no layer makes them",
-        ".* of the network's input",
+        ".* of the network's input|dropout|ReLU|sigmoid|tanh|addition|average pooling|maximum pooling",
     ),
     Refusal(
-        "a sigmoid, tanh, mean or addition before a loss other than softmax, a dropout or leaky ReLU before any",
+        "a sigmoid, tanh, mean, addition or dropout before a loss other than softmax, a leaky ReLU before any",
         "the drain makes the local gradient of what the array leaves",
         "an? .* before the loss.*",
     ),
     Refusal(
         "a maximum pooling of 256 pixels in 8 bits", "a word cannot number them, and none", "a window of .* pixels"
     ),
-    Refusal(
-        "a dropout behind or before a sigmoid, tanh or pooling, a leaky ReLU behind one",
-        "their factors are the drain's",
-        "dropout|leaky ReLU|ReLU|sigmoid|tanh|addition|average pooling|maximum pooling",
-    ),
+    Refusal("a leaky ReLU that is not directly behind a convolution", "its factors are the drain's", "leaky ReLU"),
     Refusal(
         "pieces of a tensor that are no whole beats",
         "a transfer begins and ends with a beat",

@@ -43,6 +43,11 @@ def _bands(rows: int, cycles: int) -> list[Span]:
     return [(rows * k // count, rows * (k + 1) // count) for k in range(count)]
 
 
+def _random(fields: Fields) -> bool:
+    """Has each word of the result random numbers, so that its place counts?"""
+    return "rnd_tag" in fields or bool(fields.get("keep_threshold"))
+
+
 def _reach(windows: Windows, k: int, at: int, back: bool) -> tuple[int, int]:
     """Pixels (first, end) of the sources along an axis that a pixel of the result needs, also outside the map."""
     size, step, pad = windows.size[k], windows.stride[k], windows.pad[k]
@@ -76,12 +81,12 @@ class Move:
         block is, and all rows are one band."""
         layout, beat, ops = result.layout, self.setting.config.mem_bytes, []
         block, cycles = _block(result), vector_cycles(len(sources), layout.group_bytes // beat)
-        divisible = not layout.columns * block % beat and "rnd_tag" not in more
+        divisible = not layout.columns * block % beat and not _random(more)
         for rows in _bands(layout.rows, cycles) if divisible else [(0, layout.rows)]:
             first, count = rows[0], rows[1] - rows[0]
             size = round_up(count * layout.columns * block, beat)
             down, across, pixel = 1, 1, size
-            if size // beat > MOST_BEATS or "rnd_tag" in more:
+            if size // beat > MOST_BEATS or _random(more):
                 down, across, pixel = count, layout.columns, block
             line = size // count if divisible else across * pixel
             place = dict(stride_x=pixel, stride_y=line, advance_x=pixel, advance_y=line, first_y=first)
@@ -144,7 +149,7 @@ class Move:
         taps, beats = sum(end - first for first, end in needs), _block(result) // self.setting.config.mem_bytes
         cycles = vector_cycles(taps * fresh * len(sources), beats, taps * passes)
         ops = []
-        for rows in [(0, count)] if "rnd_tag" in more else _bands(count, cycles):
+        for rows in [(0, count)] if _random(more) else _bands(count, cycles):
             down, high, _ = self._fields(0, windows, sources[0], result, rows, back)
             firsts, ends = zip(*needs[slice(*rows)])
             bands = rows, (min(firsts), max(ends))
@@ -193,7 +198,7 @@ class Move:
         bands: rows of the result and of the sources, if not all; indices: those of a maximum."""
         config = self.setting.config
         layout, group = result.layout, 0 if others else self.group
-        if "rnd_tag" in place:
+        if _random(place):
             place = place | dict(n_base=self.group * layout.group_images, fold=layout.fold)
         place = dict(n_beats=layout.pitch * layout.vector_bytes // config.mem_bytes) | place
         corner = sum(place.get(f"first_{axis}", 0) * place[f"stride_{axis}"] for axis in "yx")
@@ -205,7 +210,8 @@ class Move:
         made, beats = [result, indices] if indices else [result], place["n_beats"]
         results = place["n_y"] * place["n_x"] * beats * len(made)
         cycles = max(vector_cycles(work[0], beats, work[1], results * self._cycles_per_beat()), 1)
-        text = f"{TEXT[operation]} {result.name} group {self.group}"
+        what = "dropout" if place.get("keep_threshold") else TEXT[operation]
+        text = f"{what} {result.name} group {self.group}"
         moved = work[0] * beats + results
         return Op(
             instr,

@@ -2,6 +2,7 @@
 """VECTOR: the stages behind a layer, image group by image group, from DRAM to DRAM."""
 
 from gradcore.compiler.body import Body
+from gradcore.compiler.factors import keeping, kept_scale
 from gradcore.compiler.memory_map import FIXED, MapTensor
 from gradcore.compiler.moves import MOST_BEHIND, ONE, Move, vector_cycles
 from gradcore.compiler.operation import Op, make
@@ -9,11 +10,12 @@ from gradcore.compiler.setting import Setting
 from gradcore.compiler.stages import StepPlace, TableTensor
 from gradcore.compiler.tuples import Access, Fields
 from gradcore.isa.instruction import ADD, CHOOSE, FIELDS, INDEX, LOAD_TABLE, MAXIMUM, SLOPE, SUM, TABLE, Opcode
+from gradcore.network.stage import Stage
 from gradcore.numerics.fixed_point import MODES
 from gradcore.numerics.random_numbers import random_tag
+from gradcore.ops import average_pooling, dropout
 from gradcore.ops.activation import TABLE_FRAC, Relu
 from gradcore.ops.addition import Addition
-from gradcore.ops.average_pooling import BITS
 from gradcore.ops.max_pooling import MaxPooling
 from gradcore.ops.windows import Windows
 
@@ -82,6 +84,9 @@ def _forward(body: Body, move: "Move", place: StepPlace) -> list[Op]:
             finest = max(stage.fractions)
             more |= {f"shift_{key}": finest - frac for key, frac in zip("ab", stage.fractions)}
             ops += move.whole(ADD, sources, place.result, **more)
+        elif isinstance(operator, dropout.Dropping):
+            more = more | _dropping(operator, stage) if body.train else _passing(body.setting, stage)
+            ops += move.whole(SUM, sources, place.result, **more)
         elif isinstance(operator, Relu):
             ops.append(move.positive(sources[0], place.result))
         elif isinstance(operator, MaxPooling):
@@ -124,6 +129,8 @@ def _backward(body: Body, move: "Move", place: StepPlace) -> list[Op]:
             ops += move.whole(SLOPE, [place.error, place.sources[0]], delta, shift_a=_argument(place), **more)
         elif stage and isinstance(stage.operator, Addition):
             ops += move.whole(SUM, [place.error], delta, multiplier=1 << max(-shift, 0), **more)
+        elif stage and isinstance(stage.operator, dropout.Dropping):
+            ops += move.whole(SUM, [place.error], delta, **_dropping(stage.operator, stage), **more)
         else:
             ops += move.back(SUM, windows, [place.error], delta, multiplier=_share(windows), **more)
     return ops
@@ -176,7 +183,19 @@ def _rounding(setting: Setting, layer: int, kind: str, shift: int) -> Fields:
 
 
 def _share(windows: Windows) -> int:
-    return round(1 / windows.area * (1 << BITS))
+    return round(1 / windows.area * (1 << average_pooling.BITS))
+
+
+def _dropping(operator: dropout.Dropping, stage: Stage) -> Fields:
+    """What a dropout keeps in training, and what that is multiplied by."""
+    return dict(multiplier=kept_scale(operator)) | keeping(operator, stage.layer)
+
+
+def _passing(setting: Setting, stage: Stage) -> Fields:
+    """Of a dropout in inference: the words that it reads, in the format of its output."""
+    shift = stage.shift_fp - dropout.BITS
+    own = dict(multiplier=1 << max(-shift, 0), shift=max(shift, 0))
+    return own | _rounding(setting, stage.layer, "act", shift)
 
 
 def _argument(place: StepPlace) -> int:

@@ -217,6 +217,7 @@ FIELDS: dict[Opcode, dict[str, Field]] = {
         "index_behind": Field(32, 0, 32),
         **_halves(36, "rnd_tag", "n_base"),
         "fold": Field(38, 0, 2),
+        **_halves(39, "keep_threshold", "keep_tag"),
     },
 }
 # STORE has no up-sampling: the positions stay free.

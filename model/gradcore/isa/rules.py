@@ -91,6 +91,7 @@ def problem(instr: Instruction, config: EngineConfig) -> str:
 def _vector_limits(instr: Instruction) -> dict[str, int]:
     """Largest values of fields of a VECTOR that follow from its others."""
     limits = {} if instr["operation"] == MAXIMUM else {"index_behind": 0}
+    limits |= {} if instr["operation"] == SUM else {"keep_threshold": 0}
     if instr["operation"] >= TABLE:
         return limits | dict.fromkeys(_WINDOW, 1) | {"transpose": 0}
     if not instr["transpose"]:

@@ -94,7 +94,10 @@ class Vector:
             found = numbers[a.argmax(axis=0)]
             return self._narrow(np.where(a.max(axis=0) > 0, found, -1) if instr["relu"] else found)
         if operation == SUM:
-            return self._rounded(a.sum(axis=0) * instr["multiplier"], y, x)
+            sums = a.sum(axis=0) * instr["multiplier"]
+            if instr["keep_threshold"]:
+                sums = np.where(self._random(instr["keep_tag"], y, x) >= instr["keep_threshold"], sums, 0)
+            return self._rounded(sums, y, x)
         b = np.array([self._words(instr["base_sel_b"], instr["addr_b"] + at) for _, at in taps], np.int64)
         b = b.reshape(len(taps), words)
         if operation == CHOOSE:
@@ -117,11 +120,11 @@ class Vector:
 
     def _rounded(self, sums: np.ndarray, y: int, x: int) -> np.ndarray:
         mode = self.instr["rounding"]
-        rnd = self._random(y, x) if mode == STOCHASTIC else None
+        rnd = self._random(self.instr["rnd_tag"], y, x) if mode == STOCHASTIC else None
         return requantize(sums, self.instr["shift"], self.machine.config.data_width, mode, rnd)
 
-    def _random(self, y: int, x: int) -> np.ndarray:
-        """Random numbers of the words of a pixel of the result, which is a block of pixels of a map."""
+    def _random(self, tag: int, y: int, x: int) -> np.ndarray:
+        """Random numbers of `tag` of the words of a pixel of the result, which is a block of pixels of a map."""
         instr, config = self.instr, self.machine.config
         channel, lane = divmod(np.arange(self.size // config.word_bytes), config.lanes)
         block = 1 << instr["fold"]
@@ -129,7 +132,7 @@ class Vector:
         row = (y * block + lane // config.grid % block) % ROWS
         column = (x * block + lane % block) % ROWS
         place = channel, row << 8 | odd_bits(image), column << 8 | even_bits(image)
-        return position_random(self.machine.seed, instr["rnd_tag"], *place)
+        return position_random(self.machine.seed, tag, *place)
 
     def spoil(self, rng: np.random.Generator) -> None:
         if self.instr["operation"] == LOAD_TABLE:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is done from tensor to tensor and not in one with a layer with weights: activations by tables, poolings,
-additions, and the ReLU of a tensor that others read, too."""
+additions, and the ReLU and the dropout of a tensor that is none of its own."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -9,10 +9,11 @@ from gradcore.network.graph import Graph, Node
 from gradcore.ops.activation import Relu, TableActivation
 from gradcore.ops.addition import Addition
 from gradcore.ops.average_pooling import AveragePooling
+from gradcore.ops.dropout import Dropping
 from gradcore.ops.layer import Shape
 from gradcore.ops.max_pooling import MaxPooling
 
-KINDS = TableActivation, MaxPooling, AveragePooling, Addition, Relu
+KINDS = TableActivation, MaxPooling, AveragePooling, Addition, Relu, Dropping
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Stage:
     name: str
     layer: int
     source_layers: tuple[int | None, ...]
-    operator: TableActivation | MaxPooling | AveragePooling | Addition | Relu
+    operator: TableActivation | MaxPooling | AveragePooling | Addition | Relu | Dropping
     inputs: tuple[str, ...]
     fractions: tuple[int, ...]
     in_shape: Shape

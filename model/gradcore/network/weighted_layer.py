@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from gradcore.network.graph import Graph, Node
@@ -116,7 +117,8 @@ def weighted_layers(
     """One `LayerParameters` per parametric node of the graph of `network`; fractions(number): those of a layer by kind
     of tensor; apart: names of nodes whose pooling is not done in one with them. Raises NetworkError with layer and
     name."""
-    runs = [_run(graph, node, apart) for node in graph.nodes if node.operator.parametric]
+    weighted = [node for node in graph.nodes if node.operator.parametric]
+    runs = [_run(graph, node, following, apart) for node, following in zip_longest(weighted, weighted[1:])]
     stages, result = stages_between(graph, {node.name for run in runs for node in run}), []
     for index, run in enumerate(runs):
         node = run[0]
@@ -190,10 +192,10 @@ def _parameters(
     )
 
 
-def _run(graph: Graph, node: Node, apart: Collection[str]) -> list[Node]:
+def _run(graph: Graph, node: Node, following: Node | None, apart: Collection[str]) -> list[Node]:
     """The node, a ReLU and a 2x2 maximum pooling in either order and a dropout behind it, or a leaky ReLU, as far as
     each reads the one before alone. Not the pooling, where its way back would have to spread over the pixels that a
-    stride leaves out.
+    stride leaves out. Not a dropout that others than `following`, the next one with weights, read.
 
     The ReLU is done before the pooling in either order, which is the same in every bit: it changes none of the words
     that are chosen, and nothing passes where none is above zero."""
@@ -210,7 +212,9 @@ def _run(graph: Graph, node: Node, apart: Collection[str]) -> list[Node]:
         if found and found.operator == kind:
             run.append(found)
     found = reader()
-    if found and isinstance(found.operator, (LeakyRelu, Dropping) if len(run) == 1 else Dropping):
+    if found and isinstance(found.operator, LeakyRelu) and len(run) == 1:
+        run.append(found)
+    if found and isinstance(found.operator, Dropping) and graph.readers[found.name] == (following,):
         run.append(found)
     return run
 

@@ -44,7 +44,7 @@ module gc_decode_spare (
     };
     assign m_vector = |{
         s_instruction[16*0+15], s_instruction[16*1 +: 5], s_instruction[16*2+7], s_instruction[16*2+14 +: 2],
-        s_instruction[16*34 +: 16*2], s_instruction[16*38+2 +: 14], s_instruction[16*39 +: 16*25]
+        s_instruction[16*34 +: 16*2], s_instruction[16*38+2 +: 14], s_instruction[16*41 +: 16*23]
     };
 
     wire _unused = &{1'b0, s_instruction};

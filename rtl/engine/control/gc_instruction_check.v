@@ -21,7 +21,8 @@ module gc_instruction_check #(
     localparam [3:0]  STORE      = 4'd4;
     localparam [3:0]  UPDATE     = 4'd5;
     localparam [3:0]  VECTOR     = 4'd6;
-    localparam [2:0]  CHOOSE     = 3'd3;     // operations of VECTOR
+    localparam [2:0]  SUM        = 3'd2;     // operations of VECTOR
+    localparam [2:0]  CHOOSE     = 3'd3;
     localparam [2:0]  ADD        = 3'd6;
     localparam [1:0]  WU         = 2'd2;     // a mode
     localparam        BEAT       = $clog2(MEM_W/8);
@@ -125,10 +126,10 @@ module gc_instruction_check #(
     wire [4:0]  vec_shift_a, vec_shift_b;
     wire [5:0]  vec_shift;
     wire [7:0]  vec_n_ky, vec_n_kx, vec_step_y, vec_step_x, vec_phase_y, vec_phase_x;
-    wire [15:0] vec_n_beats, vec_n_y, vec_n_x, vec_height, vec_width;
+    wire [15:0] vec_n_beats, vec_n_y, vec_n_x, vec_height, vec_width, vec_threshold;
     wire [31:0] vec_stride_y, vec_stride_x, vec_advance_y, vec_advance_x, vec_index_behind;
     wire [47:0] vec_addr, vec_addr_b, vec_addr_out;
-    wire [88:0] vec_unused;
+    wire [104:0] vec_unused;
     gc_decode_vector u_vector (
         .s_instruction(s_instruction),
         .m_operation(vec_operation), .m_transpose(vec_transpose), .m_relu(vec_unused[0]),
@@ -141,7 +142,7 @@ module gc_instruction_check #(
         .m_phase_x(vec_phase_x), .m_height(vec_height), .m_width(vec_width), .m_multiplier(vec_unused[54:39]),
         .m_shift(vec_shift), .m_shift_a(vec_shift_a), .m_shift_b(vec_shift_b),
         .m_rnd_tag(vec_unused[72:57]), .m_n_base(vec_unused[88:73]), .m_fold(vec_fold),
-        .m_index_behind(vec_index_behind)
+        .m_index_behind(vec_index_behind), .m_keep_threshold(vec_threshold), .m_keep_tag(vec_unused[104:89])
     );
     wire spare_end, spare_load, spare_loadw, spare_compute, spare_store, spare_update, spare_vector;
     gc_decode_spare u_spare (
@@ -189,7 +190,8 @@ module gc_instruction_check #(
     wire vec_back     = !vec_operation[1] || vec_phase_y >= vec_step_y || vec_phase_x >= vec_step_x;
     wire vec_kind     = vec_operation[2] ? vec_window : vec_transpose ? vec_back : vec_operation == CHOOSE;
     wire vec_indices  = |vec_index_behind && |vec_operation;
-    wire bad_vector   = vec_beats || vec_counts || vec_large || vec_kind || vec_indices || spare_vector
+    wire vec_drops    = |vec_threshold && vec_operation != SUM;
+    wire bad_vector   = vec_beats || vec_counts || vec_large || vec_kind || vec_indices || vec_drops || spare_vector
                      || (vec_operation == ADD && (vec_shift_a[4] || vec_shift_b[4]));
     wire bad_spare    = (opcode == END && spare_end) || (compute && spare_compute) || (opcode == UPDATE && spare_update)
                      || (opcode == LOAD && spare_load) || (opcode == LOADW && spare_loadw)

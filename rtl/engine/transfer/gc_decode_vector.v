@@ -38,7 +38,9 @@ module gc_decode_vector (
     output wire [31:0]   m_index_behind,
     output wire [15:0]   m_rnd_tag,
     output wire [15:0]   m_n_base,
-    output wire [1:0]    m_fold
+    output wire [1:0]    m_fold,
+    output wire [15:0]   m_keep_threshold,
+    output wire [15:0]   m_keep_tag
 );
     assign m_operation    = s_instruction[16*2 +: 3];
     assign m_transpose    = s_instruction[16*2+3];
@@ -75,6 +77,8 @@ module gc_decode_vector (
     assign m_rnd_tag      = s_instruction[16*36 +: 16];
     assign m_n_base       = s_instruction[16*37 +: 16];
     assign m_fold         = s_instruction[16*38 +: 2];
+    assign m_keep_threshold = s_instruction[16*39 +: 16];
+    assign m_keep_tag       = s_instruction[16*40 +: 16];
 
     wire _unused = &{1'b0, s_instruction};
 endmodule

@@ -80,6 +80,7 @@ module gc_store_side #(
     wire [5:0]  shift;
     wire [7:0]  n_ky, n_kx, step_y, step_x, phase_y, phase_x;
     wire [15:0] n_beats, n_y, n_x, first_y, first_x, height, width, multiplier, rnd_tag, n_base;
+    wire [15:0] keep_threshold, keep_tag;
     wire [31:0] stride_y, stride_x, advance_y, advance_x, index_behind;
     wire [47:0] addr, addr_b, addr_out;
     gc_decode_vector u_decode (
@@ -91,7 +92,7 @@ module gc_store_side #(
         .m_step_y(step_y), .m_step_x(step_x), .m_first_y(first_y), .m_first_x(first_x), .m_phase_y(phase_y),
         .m_phase_x(phase_x), .m_height(height), .m_width(width), .m_multiplier(multiplier), .m_shift(shift),
         .m_shift_a(shift_a), .m_shift_b(shift_b), .m_rnd_tag(rnd_tag), .m_n_base(n_base), .m_fold(fold),
-        .m_index_behind(index_behind)
+        .m_index_behind(index_behind), .m_keep_threshold(keep_threshold), .m_keep_tag(keep_tag)
     );
     reg [ADDR_W-1:0] base_q, base_b_q, base_out_q;     // gc_vector adds them two cycles after `start`
     always @(posedge clk) begin
@@ -109,6 +110,7 @@ module gc_store_side #(
         .cfg_first_y(first_y), .cfg_first_x(first_x), .cfg_phase_y(phase_y), .cfg_phase_x(phase_x),
         .cfg_height(height), .cfg_width(width), .cfg_multiplier(multiplier), .cfg_shift(shift), .cfg_shift_a(shift_a),
         .cfg_shift_b(shift_b), .cfg_rnd_tag(rnd_tag), .cfg_n_base(n_base), .cfg_fold(fold),
+        .cfg_keep_threshold(keep_threshold), .cfg_keep_tag(keep_tag),
         .cfg_index_behind(index_behind), .cfg_seed(cfg_seed),
         .s_scrub(s_scrub), .s_scrub_addr(s_scrub_addr),
         .m_rreq_valid(m_rreq_valid), .m_rreq_ready(m_rreq_ready), .m_rreq_addr(m_rreq_addr), .m_rreq_len(m_rreq_len),

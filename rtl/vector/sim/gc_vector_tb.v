@@ -4,7 +4,7 @@
 `default_nettype none
 
 module gc_vector_tb;
-    localparam ADDR_W = 33, MEM_W = 64, IN_W = 640;
+    localparam ADDR_W = 33, MEM_W = 64, IN_W = 656;
 
     wire              clk, rst, valid, s_ready, done;
     wire [IN_W-1:0]   word;
@@ -35,7 +35,8 @@ module gc_vector_tb;
         .cfg_phase_y(word[432 +: 8]), .cfg_phase_x(word[440 +: 8]), .cfg_height(word[448 +: 16]),
         .cfg_width(word[464 +: 16]), .cfg_multiplier(word[480 +: 16]), .cfg_shift(word[496 +: 6]),
         .cfg_shift_a(word[502 +: 5]), .cfg_shift_b(word[507 +: 5]),
-        .cfg_rnd_tag(word[576 +: 16]), .cfg_n_base(word[592 +: 16]), .cfg_fold(word[608 +: 2]),
+        .cfg_rnd_tag(word[576 +: 16]), .cfg_keep_threshold(word[624 +: 16]), .cfg_keep_tag(word[640 +: 16]),
+        .cfg_n_base(word[592 +: 16]), .cfg_fold(word[608 +: 2]),
         .cfg_index_behind(word[512 +: 32]),
         .cfg_seed(32'h9d2c5680),
         .s_scrub(scrub_q), .s_scrub_addr(scrub_addr_q),

@@ -105,6 +105,8 @@ def choose_vector(instr):
         instr["phase_" + name] = random.randrange(instr["step_" + name]) if back else random.randrange(256)
     if kind != MAXIMUM and random.randrange(4):
         instr["index_behind"] = 0
+    if kind != SUM and random.randrange(4):
+        instr["keep_threshold"] = 0
     if kind == ADD:
         instr["shift_a"], instr["shift_b"] = random.randrange(16), random.randrange(16)
 

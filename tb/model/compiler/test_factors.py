@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dropout and leaky ReLU as factors of a COMPUTE's results: training on the instruction-level model equal to the
-reference in every bit; what the compiler refuses."""
+"""Dropout and leaky ReLU as factors of a COMPUTE's results, and dropout as a stage: training on the instruction-level
+model equal to the reference in every bit; what the compiler refuses."""
 
 from dataclasses import replace
 
@@ -8,13 +8,15 @@ import pytest
 
 from gradcore.compiler.compile import CompileError, compile_network
 from gradcore.isa.config import EngineConfig
-from gradcore.isa.instruction import FACTOR_GATE, FACTOR_KEEP, FACTOR_SIGN
+from gradcore.isa.instruction import FACTOR_GATE, FACTOR_KEEP, FACTOR_SIGN, SUM, Opcode
 from gradcore.network.description import Network
 from gradcore.numerics.fixed_point import MODES
-from gradcore.ops.activation import LeakyReluLayer
+from gradcore.numerics.random_numbers import random_tag
+from gradcore.ops.activation import LeakyReluLayer, ReluLayer, Sigmoid, Tanh
 from gradcore.ops.average_pooling import AveragePool
 from gradcore.ops.convolution import Conv, Dense
 from gradcore.ops.dropout import Dropout
+from gradcore.ops.loss import SOFTMAX
 from gradcore.ops.max_pooling import MaxPool
 from tb.model.compiler.networks import train_on_machine
 
@@ -84,15 +86,66 @@ def test_the_gate_chooses_the_factor_of_a_leaky_relu():
     assert chosen(compiled.infer.ops) == [(0, 0), (0, FACTOR_SIGN)]
 
 
+STAGES = {
+    "maximum": (Conv(5, 3), MaxPool(window=(3, 3), stride=(2, 2)), Dropout(p=0.5), Dense(6, relu=True), Dropout()),
+    "mean": (Conv(5, 3, relu=True, pool=2), AveragePool(2), Dropout(p=0.9)),
+    "tanh": (Conv(5, 3, relu=False), Tanh(), Dropout(p=0.3), Conv(3, 2)),
+    "before": (Conv(5, 3, relu=True), Dropout(p=0.2), MaxPool(), Conv(3, 2)),
+    "before a table": (Conv(5, 3, relu=False), Dropout(p=0.2), Sigmoid()),
+    "before a ReLU": (Conv(5, 3, relu=False), Dropout(p=0.3), ReluLayer(), Conv(3, 2)),
+    "leaky ReLU": (Conv(5, 3, relu=False), LeakyReluLayer(), Dropout(p=0.3), Conv(3, 2)),
+    "two": (Conv(5, 3, relu=True), Dropout(p=0.2), Dropout(p=0.4)),
+    "nothing": (Conv(5, 3, relu=True), Tanh(), Dropout(p=0)),
+    "frozen": (Conv(5, 3, relu=True, trainable=False), Tanh(), Dropout(p=0.4)),
+    "fine": (Conv(5, 3, relu=True), Tanh(), Dropout(p=0.4, formats=dict(act=14, delta=6))),
+    "coarse": (Conv(5, 3, relu=True), Tanh(), Dropout(p=0.4, formats=dict(act=7, delta=14))),
+    "finer than its products": (
+        Conv(5, 3, formats=dict(act=1)),
+        Tanh(formats=dict(act=1)),
+        Dropout(formats=dict(act=13)),
+    ),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("place", STAGES)
+def test_dropout_as_a_stage(place, mode):
+    """Of a group of images that padding fills, and of two."""
+    for images in (5, 20):
+        train_on_machine(network(*STAGES[place], Dense(4), images=images, rounding=mode), CONFIG, 3)
+
+
+@pytest.mark.parametrize("mode", ["half_even", "stochastic"])
+def test_dropout_before_softmax(mode):
+    train_on_machine(network(*TAIL, Dropout(p=0.3), images=20, loss=SOFTMAX, rounding=mode), CONFIG, 3)
+
+
+def test_a_stage_drops_in_training_alone():
+    compiled = compile_network(network(*STAGES["maximum"], Dense(4), rounding="stochastic"), CONFIG)
+    train, infer = (
+        [op.instr for op in one.ops if op.instr.opcode == Opcode.VECTOR] for one in (compiled.train, compiled.infer)
+    )
+    kept = [
+        (instr["operation"], instr["keep_threshold"], instr["keep_tag"]) for instr in train if instr["keep_threshold"]
+    ]
+    assert kept == [(SUM, 1 << 15, random_tag(2, "mask"))] * 2
+    assert (0, FACTOR_KEEP) in chosen(compiled.train.ops), "that of the drain"
+    (passed,) = (instr for instr in infer if instr["operation"] == SUM)
+    assert [passed[name] for name in ("keep_threshold", "multiplier", "shift", "rounding")] == [0, 1, 0, 0]
+
+
 @pytest.mark.parametrize(
     "layers, name, what",
     [
         ((Dropout(), *TAIL), "dropout0", "dropout"),
-        ((Conv(5, 3), Dropout(), MaxPool(), *TAIL), "dropout1", "a dropout that"),
         ((Conv(5, 3, relu=True, pool=2), LeakyReluLayer(), *TAIL), "leaky1", "leaky ReLU"),
-        ((Conv(5, 3, relu=False), LeakyReluLayer(), Dropout(), *TAIL), "dropout2", "dropout"),
-        ((Conv(5, 3, relu=False), AveragePool(2), Dropout(), *TAIL), "dropout2", "dropout"),
         ((*TAIL, Dropout()), "dropout2", "a dropout before the loss"),
+        ((*TAIL, LeakyReluLayer()), "leaky2", "a leaky ReLU before the loss"),
+        (
+            (Conv(5, 3), Tanh(formats=dict(delta=20)), Dropout(formats=dict(delta=5)), *TAIL),
+            "dropout2",
+            "a dropout whose input has a delta of 3 more fraction bits",
+        ),
     ],
 )
 def test_refuses_by_name(layers, name, what):

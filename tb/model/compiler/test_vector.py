@@ -36,23 +36,26 @@ ENGINES = {
 
 
 def random_stage(rng, shape: tuple):
-    """A table activation or a pooling that fits maps of `shape`."""
+    """A table activation, a pooling that fits maps of `shape`, or a dropout."""
     kind = rng.random()
+    if kind > 0.8:
+        return Dropout(float(rng.choice([0, 0.5, 0.9, rng.uniform(0, 0.9)])))
     if kind < 0.4:
         return Sigmoid() if kind < 0.2 else Tanh()
     window = tuple(int(rng.integers(1, min(5, size) + 1)) for size in shape)
     stride = tuple(int(rng.integers(1, size + 2)) for size in window)
     pad = tuple(int(rng.integers(0, size // 2 + 1)) for size in window)
-    if kind < 0.7:
+    if kind < 0.6:
         return MaxPool(window=window, stride=stride, pad=pad, ceil_mode=bool(rng.random() < 0.4))
     return AveragePool(window=window, stride=stride, pad=pad)
 
 
 def ends_in_stages(rng, pixels: tuple, last: Dense) -> list:
-    """A table behind the last layer, or instead of it a global mean over maps of `pixels`, half of them with a table
-    before them."""
-    if rng.random() < 0.4:
-        return [last, Tanh()]
+    """A table or a dropout behind the last layer, or instead of it a global mean over maps of `pixels`, half of them
+    with a table before them."""
+    kind = rng.random()
+    if kind < 0.4:
+        return [last, Tanh() if kind < 0.25 else Dropout(0.3)]
     table = [Sigmoid()] * int(rng.integers(0, 2))
     return [Conv(last.maps, (1, 1), relu=bool(rng.random() < 0.5)), *table, AveragePool(window=tuple(pixels))]
 
@@ -265,7 +268,12 @@ def test_formats_of_their_own():
             "average1",
             "an average pooling before the loss",
         ),
-        ((Conv(5), Sigmoid(), Dropout()), {}, "dropout2", "dropout"),
+        (
+            (Conv(5), Dense(3), Dropout()),
+            dict(loss="square_hinge"),
+            "dropout2",
+            "a dropout before the loss square_hinge",
+        ),
         (
             (Conv(5, relu=False, formats=dict(act=13)), LeakyReluLayer(formats=dict(act=9)), MAX),
             {},

@@ -62,6 +62,7 @@ def agree(instr):
         kind = instr["operation"]
         instr["transpose"] = int(kind == isa.CHOOSE or (kind == isa.SUM and instr["transpose"]))
         instr["shift"] %= 48
+        instr["keep_threshold"] *= kind == isa.SUM
         for name in "yx":
             if kind >= isa.TABLE:
                 instr["n_k" + name] = instr["step_" + name] = 1
