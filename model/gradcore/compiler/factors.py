@@ -47,7 +47,7 @@ def _keeping(factor: Factor, operator: dropout.Dropping, left: int) -> Fields:
 
 def kept_scale(operator: dropout.Dropping) -> int:
     """What the words that are kept are multiplied by."""
-    return round(2**dropout.BITS / (1 - operator.p))
+    return round((1 << dropout.BITS) / (1 - operator.p))
 
 
 def keeping(operator: dropout.Dropping, layer: int) -> Fields:
