@@ -21,7 +21,7 @@ MOST_SHIFT = 15  # to the left, of a term of an addition
 # What a layer that stands alone must stand behind.
 NEAREST = {
     LeakyRelu: "a leaky ReLU directly behind a convolution",
-    **dict.fromkeys(KINDS, "one behind a convolution, its ReLU or another of its kind, without anything between"),
+    **dict.fromkeys(KINDS, "one behind a convolution"),
 }
 
 

@@ -219,12 +219,17 @@ def test_what_cannot_be_unfolded(layers, images):
 
 
 def test_refuses_by_name():
-    """A pooling in fold 0, a dropout behind a pooling of tensors."""
+    """A pooling in fold 0."""
     first = Conv(8, 3, 1, stride=2, groups=2, pool=2, name="s")
     layers, config = (first, LAST), EngineConfig(grid=4, cols=4, mem_bytes=64)
     what = "layer 's': the engine cannot compute a convolution of stride 2x2 of 4 maps in 2 groups, with a pooling yet"
     with pytest.raises(CompileError, match=what):
         compile_network(Network("strides", (8, 9, 10), layers), config)
-    layers = (FIRST, replace(STRIDED, pool=2), Dropout(name="d"), LAST)
-    with pytest.raises(CompileError, match="layer 'd': the engine cannot compute dropout yet; nearest supported"):
-        compile_network(network_of(*layers), config)
+
+
+@pytest.mark.parametrize("rounding", ["half_even", "stochastic"])
+def test_dropout_behind_a_pooling_of_tensors(rounding):
+    config = EngineConfig(grid=4, cols=4, mem_bytes=64)
+    network = network_of(FIRST, replace(STRIDED, pool=2), Dropout(name="d"), LAST, rounding=rounding)
+    assert [stage.name for stage in network.parameters[1].stages][-1] == "d"
+    train_on_machine(network, config, 1)
