@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executes VECTOR: pooling by windows, activation by a table, addition, dropout, from DRAM to DRAM
-// (doc/instructions.md). `start` begins; cfg_*, the fields of the instruction, are stable until m_done, which comes when the memory has
-// confirmed the last write, or the table has its points. Fields that the engine refuses never come. cfg_base_* are
-// added to the addresses. A beat that is read takes a cycle, a beat of the result WORDS/16 cycles at least beside that;
-// a part of up to 64 beats of a pixel takes 5 cycles per tap and source at least (README). A pixel of the sources is
-// read once for all windows of a row that it is in, where these are small. Bit-exact with
+// (doc/instructions.md). `start` begins; cfg_*, the fields of the instruction, are stable until m_done, which comes
+// when the memory has confirmed the last write, or the table has its points. Fields that the engine refuses never come.
+// cfg_base_* are added to the addresses. A beat that is read takes a cycle, a beat of the result WORDS/16 cycles at
+// least beside that; a part of up to 64 beats of a pixel takes 5 cycles per tap and source at least (README). A pixel
+// of the sources is read once for all windows of a row that it is in, where these are small. Bit-exact with
 // gradcore.machine.vector.
 `default_nettype none
 

@@ -57,8 +57,6 @@ module gc_vector_finish #(
     reg [4:0]  place_q;
     reg [5:0]  shift_q;
     reg [1:0]  mode_q;
-    reg [15:0] threshold_q;
-    reg        random_q;
     wire       exact = cfg_operation < SUM || cfg_operation == CHOOSE;
     always @(posedge clk) begin
         sum_q     <= cfg_operation == SUM || cfg_operation == CHOOSE;
@@ -72,6 +70,10 @@ module gc_vector_finish #(
         place_q   <= {!cfg_shift_a[4], cfg_shift_a[3:0]};
         shift_q   <= exact ? 6'd0 : cfg_shift;
         mode_q    <= exact ? 2'd0 : cfg_rounding;
+    end
+    reg [15:0] threshold_q;
+    reg        random_q;       // words have random numbers
+    always @(posedge clk) begin
         threshold_q <= cfg_keep_threshold;
         random_q    <= |threshold_q || &mode_q;
     end

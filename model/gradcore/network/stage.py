@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is done from tensor to tensor and not in one with a layer with weights: activations by tables, poolings,
-additions, and the ReLU and the dropout of a tensor that is none of its own."""
+additions, and each ReLU and dropout that is not a layer's own."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
