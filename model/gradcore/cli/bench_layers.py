@@ -51,7 +51,7 @@ def by_layers(
         screen.print(f"{key}: the whole network is compiled", markup=False)
         whole = compile_network(network, config)
         layers = layer_by_layer.take_apart(whole)
-        table = layer_by_layer.store_plan(key, whole.train.cycles / whole.images, layers)
+        table = layer_by_layer.store_plan(key, whole, layers)
         missing = [alone for alone in layers if table["layers"][alone.name]["run"] is None]
         for alone in [alone for alone in layers if only in alone.names] if only else missing:
             found, run = layer_by_layer.measure(alone, config, iterations, seed, screen.print)

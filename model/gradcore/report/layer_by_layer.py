@@ -3,8 +3,8 @@
 sum beside the estimate of the whole one."""
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,10 @@ class Alone:
     def name(self) -> str:
         return self.names[0]
 
+    def equals(self, other: "Alone") -> bool:
+        """Is it the same but for the names?"""
+        return self.folds == other.folds and nameless(self.network) == nameless(other.network)
+
     @property
     def plan(self) -> dict[str, Any]:
         """What is known of it before it is measured."""
@@ -52,16 +56,16 @@ def key_of(network: str, preset: str, minibatch: int) -> str:
 
 def take_apart(whole: CompiledNetwork) -> list[Alone]:
     """The layers of a network, those that are equal once. Raises NetworkError where it is no chain."""
-    found: dict[tuple[Network, tuple[int, int]], Alone] = {}
+    found: list[Alone] = []
     for p, own in zip(whole.network.parameters, whole.memory.folds):
-        alone = layer_alone(whole.network, p.index, min(whole.setting.fold_images(own.fp), whole.images))
-        folds = own.fp, own.bp
-        kind = nameless(alone), folds
-        if kind in found:
-            found[kind] = Alone((*found[kind].names, p.name), found[kind].network, folds)
+        images = min(whole.setting.fold_images(own.fp), whole.images)
+        one = Alone((p.name,), layer_alone(whole.network, p.index, images), (own.fp, own.bp))
+        equal = (k for k, other in enumerate(found) if other.equals(one))
+        if (place := next(equal, None)) is None:
+            found.append(one)
         else:
-            found[kind] = Alone((p.name,), alone, folds)
-    return [*found.values()]
+            found[place] = replace(found[place], names=(*found[place].names, p.name))
+    return found
 
 
 def compile_alone(alone: Alone, config: EngineConfig) -> CompiledNetwork:
@@ -75,12 +79,17 @@ def compile_alone(alone: Alone, config: EngineConfig) -> CompiledNetwork:
     return compiled
 
 
+def expected_shares(compiled: CompiledNetwork) -> dict[str, dict[str, int]]:
+    """`shares` of a training iteration by the estimate."""
+    train = compiled.train
+    return shares(train.ops, dict(enumerate(train.timeline)), train.cycles)
+
+
 def measure(
     alone: Alone, config: EngineConfig, iterations: int, seed: int, say: Callable[[str], None]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """(report of the whole run as `bench.measure` gives it, what is kept of it) of a layer alone."""
-    train = compile_alone(alone, config).train
-    expected = shares(train.ops, dict(enumerate(train.timeline)), train.cycles)[alone.name]
+    expected = expected_shares(compile_alone(alone, config))[alone.name]
     found, events, ops = bench.measure(alone.network, config, Memory(), None, iterations, seed, say)
     own = shares(ops, bench.spans_of(events, ops), found["cycles"])[alone.name]
     kept = {key: found[key] for key in ("differing_words", "words_compared", "iterations")}
@@ -93,17 +102,22 @@ def stored(figures: Path = FIGURES) -> dict[str, Any]:
     return known
 
 
-def store_plan(key: str, expected: float, layers: list[Alone], figures: Path = FIGURES) -> dict[str, Any]:
-    """Keep the layers of a table and the expected cycles per image of the whole network; what was measured of layers
-    that are as they were stays. Returns the table."""
+def store_plan(key: str, whole: CompiledNetwork, layers: list[Alone], figures: Path = FIGURES) -> dict[str, Any]:
+    """Keep the layers of a table and what the whole network is expected to take; what was measured of layers that are
+    as they were stays. Returns the table."""
     known = stored(figures)
     old = known.get(key, {"layers": {}})["layers"]
+    expected = [*expected_shares(whole).values()]
     rows = {}
     for alone in layers:
         before = old.get(alone.name, {})
         same = alone.plan == {name: before.get(name) for name in alone.plan}
         rows[alone.name] = alone.plan | {"run": before.get("run") if same else None}
-    known[key] = {"expected_cycles_per_image": expected, "layers": rows}
+    known[key] = {
+        "minibatch": whole.images,
+        "expected": {share: sum(own[share] for own in expected) for share in SHARES},
+        "layers": rows,
+    }
     write_json(figures, dict(sorted(known.items())))
     table: dict[str, Any] = known[key]
     return table
@@ -118,37 +132,54 @@ def store_run(key: str, name: str, run: dict[str, Any], figures: Path = FIGURES)
     return table
 
 
-def total(table: Mapping[str, Any]) -> float | None:
-    """Cycles per image of all layers of a table; None where some are not measured."""
-    rows = table["layers"].values()
-    if any(row["run"] is None for row in rows):
-        return None
-    return float(sum(len(row["names"]) * sum(row["run"]["shares"].values()) / row["images"] for row in rows))
+def per_image(cycles: Mapping[str, int], images: int, minibatch: int) -> dict[str, float]:
+    """Shares per image of a run of `images`. A minibatch has one UPDATE, however many images a run has."""
+    return {share: n / (minibatch if share == "UPDATE" else images) for share, n in cycles.items()}
+
+
+def sums(table: Mapping[str, Any]) -> dict[str, float] | None:
+    """Shares per image of all layers of a table together; None where some are not measured."""
+    found = dict.fromkeys(SHARES, 0.0)
+    for row in table["layers"].values():
+        if row["run"] is None:
+            return None
+        for share, cycles in per_image(row["run"]["shares"], row["images"], table["minibatch"]).items():
+            found[share] += len(row["names"]) * cycles
+    return found
 
 
 def table_lines(key: str, table: Mapping[str, Any]) -> list[str]:
     """A table in Markdown."""
+    minibatch, empty = table["minibatch"], " |" * len(SHARES)
     lines = [
         f"| {key} | {' | '.join(SHARES)} | cycles per image | estimate | deviation | differing words |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+        "|---|" + "--:|" * (len(SHARES) + 4),
     ]
     for row in table["layers"].values():
-        name = f"{', '.join(row['names'])}: {row['images']} images"
-        run, nothing = row["run"], " | " * (len(SHARES) + 3)
+        run, name = row["run"], f"{', '.join(row['names'])}: {row['images']} images"
         if run is None:
-            lines.append(f"| {name} | not measured{nothing}|")
+            lines.append(f"| {name} |{empty} not measured | | | |")
             continue
-        cycles, expected = (sum(run[kind].values()) / row["images"] for kind in ("shares", "expected"))
-        own = [f"{n / row['images']:,.0f}" if n or s in row["passes"] else "" for s, n in run["shares"].items()]
-        lines.append(
-            f"| {name} | {' | '.join(own)} | {cycles:,.0f} | {expected:,.0f} "
-            f"| {100 * (expected - cycles) / cycles:+.1f} % | {run['differing_words']} of {run['words_compared']:,} |"
-        )
-    cycles, expected = total(table), table["expected_cycles_per_image"]
-    result = f"not given: layers are not measured | {expected:,.0f} | | |"
-    if cycles is not None:
-        result = f"{cycles:,.0f} | {expected:,.0f} | {100 * (expected - cycles) / cycles:+.1f} % | |"
-    return [*lines, f"| **sum; estimate of the whole network** {'| ' * len(SHARES)}| {result}"]
+        own, expected = (per_image(run[kind], row["images"], minibatch) for kind in ("shares", "expected"))
+        words = f"{run['differing_words']} of {run['words_compared']:,}"
+        lines.append(f"| {name} | {_cells(own)} | {_against(own.values(), expected.values())} | {words} |")
+    whole, total = per_image(table["expected"], minibatch, minibatch), sums(table)
+    lines.append(f"| **the whole network, by estimate** | {_cells(whole)} | | {sum(whole.values()):,.0f} | | |")
+    if total is None:
+        return [*lines, f"| **sum of the layers** |{empty} not given: some are not measured | | | |"]
+    lines.append(f"| **sum of the layers** | {_cells(total)} | {_against(total.values(), whole.values())} | |")
+    covered = ([n for share, n in kind.items() if share != "UPDATE"] for kind in (total, whole))
+    return [*lines, f"| **the same without UPDATE** |{empty} {_against(*covered)} | |"]
+
+
+def _cells(cycles: Mapping[str, float]) -> str:
+    return " | ".join(f"{n:,.0f}" if n else "" for n in cycles.values())
+
+
+def _against(measured: Iterable[float], expected: Iterable[float]) -> str:
+    """Cells of cycles per image, of what was expected, and of the deviation."""
+    found, other = sum(measured), sum(expected)
+    return f"{found:,.0f} | {other:,.0f} | {100 * (other - found) / found:+.1f} %"
 
 
 def page_lines(known: Mapping[str, Any]) -> list[str]:
@@ -157,24 +188,26 @@ def page_lines(known: Mapping[str, Any]) -> list[str]:
         "",
         "## Layer by layer",
         "",
-        "Each layer of a network alone on the RTL, in the folds that it has in the whole one with that minibatch, with "
-        "as many images as fill the lanes in",
-        "its fold, at most the minibatch. It stands in the smallest network that gives it its passes: before it the "
+        "The layers of a network, each alone on the RTL: in the folds that it has in the whole one with the table's "
+        "minibatch, with as many images as fill the lanes",
+        "in its fold, at most that minibatch. It stands in the smallest network that gives it its passes: before it the "
         "layer that is there in the whole one, 1x1 of 16",
-        "input maps, behind it those that make the maps smaller, of 16 maps; poolings and dropouts stay. Each cycle of "
-        "the run belongs to one layer. The table",
-        "counts those of the layer: FP, BP, WU from the end of the COMPUTE before to the end of its own, waits "
-        "included; VECTOR (poolings by windows, indices) and UPDATE the",
-        "cycles in which the array, whichever layer's, waited for one of this layer. The other layers of the run are "
-        "shorter than in the whole",
-        "network and cover less, so the sum rather has too many cycles. The estimate of a layer is the compiler's of "
-        "the same run, that beside the sum the",
-        "one of the whole network with that minibatch. Layers that are equal are measured once and counted as often as "
-        "they occur. Weights are",
-        "loaded and updated once per run: with fewer images than the minibatch they cost more per image. Memory as "
-        "above. Written by",
-        "`python -m gradcore bench alexnet --by-layers --cols 64`, which measures what is missing; with `--only fc8` "
-        "that layer, again too.",
+        "input maps, behind it those that make the maps smaller, of 16 maps, all with their poolings and dropouts. "
+        "Layers that are equal are measured once and",
+        "counted as often as they occur. Memory as above. Written by "
+        "`python -m gradcore bench vgg16 --by-layers --cols 16`, which measures",
+        "what is missing and keeps each figure at once; with `--only fc17` that layer, again if need be.",
+        "",
+        "Every cycle of a run belongs to one layer, those of the named one count. FP, BP, WU: from the end of the "
+        "COMPUTE before to the end of its own, with all waits",
+        "but those for a VECTOR or an UPDATE, which belong to the layer of that one, whichever layer's COMPUTE waited. "
+        "VECTOR (pooling by windows) and UPDATE are so",
+        "what nothing covers. All is per image of the run, but UPDATE per image of the minibatch, which has one. "
+        "Alone, a layer has little beside it that covers",
+        "its UPDATE; in the whole network that runs beside the passes of the layers before. So the sum is an upper "
+        "bound, and the one without UPDATE shows",
+        "how much of it that is. A layer's estimate is the compiler's of the same run, counted alike; the whole "
+        "network's is that with the table's minibatch.",
     ]
     for key, table in known.items():
         lines += ["", *table_lines(key, table)]
