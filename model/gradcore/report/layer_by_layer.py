@@ -5,7 +5,6 @@ sum beside the estimate of the whole one."""
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from gradcore.compiler.compile import compile_network
@@ -96,16 +95,16 @@ def measure(
     return found, {"shares": own, "expected": expected, "run_cycles": found["cycles"]} | kept
 
 
-def stored(figures: Path = FIGURES) -> dict[str, Any]:
+def stored() -> dict[str, Any]:
     """The figures by table."""
-    known: dict[str, Any] = json.loads(figures.read_text()) if figures.exists() else {}
+    known: dict[str, Any] = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
     return known
 
 
-def store_plan(key: str, whole: CompiledNetwork, layers: list[Alone], figures: Path = FIGURES) -> dict[str, Any]:
+def store_plan(key: str, whole: CompiledNetwork, layers: list[Alone]) -> dict[str, Any]:
     """Keep the layers of a table and what the whole network is expected to take; what was measured of layers that are
     as they were stays. Returns the table."""
-    known = stored(figures)
+    known = stored()
     old = known.get(key, {"layers": {}})["layers"]
     expected = [*expected_shares(whole).values()]
     rows = {}
@@ -118,16 +117,16 @@ def store_plan(key: str, whole: CompiledNetwork, layers: list[Alone], figures: P
         "expected": {share: sum(own[share] for own in expected) for share in SHARES},
         "layers": rows,
     }
-    write_json(figures, dict(sorted(known.items())))
+    write_json(FIGURES, dict(sorted(known.items())))
     table: dict[str, Any] = known[key]
     return table
 
 
-def store_run(key: str, name: str, run: dict[str, Any], figures: Path = FIGURES) -> dict[str, Any]:
+def store_run(key: str, name: str, run: dict[str, Any]) -> dict[str, Any]:
     """Keep what was measured of a layer. Returns the table."""
-    known = stored(figures)
+    known = stored()
     known[key]["layers"][name]["run"] = run
-    write_json(figures, known)
+    write_json(FIGURES, known)
     table: dict[str, Any] = known[key]
     return table
 
@@ -149,14 +148,16 @@ def sums(table: Mapping[str, Any]) -> dict[str, float] | None:
 
 
 def table_lines(key: str, table: Mapping[str, Any]) -> list[str]:
-    """A table in Markdown."""
+    """A table in Markdown, with its heading."""
     minibatch, empty = table["minibatch"], " |" * len(SHARES)
     lines = [
-        f"| {key} | {' | '.join(SHARES)} | cycles per image | estimate | deviation | differing words |",
+        f"### {key}",
+        "",
+        f"| layers: images | {' | '.join(SHARES)} | cycles per image | estimate | deviation | differing words |",
         "|---|" + "--:|" * (len(SHARES) + 4),
     ]
     for row in table["layers"].values():
-        run, name = row["run"], f"{', '.join(row['names'])}: {row['images']} images"
+        run, name = row["run"], f"{', '.join(row['names'])}: {row['images']}"
         if run is None:
             lines.append(f"| {name} |{empty} not measured | | | |")
             continue
@@ -190,8 +191,8 @@ def page_lines(known: Mapping[str, Any]) -> list[str]:
         "",
         "The layers of a network, each alone on the RTL: in the folds that it has in the whole one with the table's "
         "minibatch, with as many images as fill the lanes",
-        "in its fold, at most that minibatch. It stands in the smallest network that gives it its passes: before it the "
-        "layer that is there in the whole one, 1x1 of 16",
+        "in its fold, at most that minibatch. It stands in the smallest network that gives it its passes: before it "
+        "the layer that is there in the whole one, 1x1 of 16",
         "input maps, behind it those that make the maps smaller, of 16 maps, all with their poolings and dropouts. "
         "Layers that are equal are measured once and",
         "counted as often as they occur. Memory as above. Written by "
@@ -204,9 +205,9 @@ def page_lines(known: Mapping[str, Any]) -> list[str]:
         "VECTOR (pooling by windows) and UPDATE are so",
         "what nothing covers. All is per image of the run, but UPDATE per image of the minibatch, which has one. "
         "Alone, a layer has little beside it that covers",
-        "its UPDATE; in the whole network that runs beside the passes of the layers before. So the sum is an upper "
-        "bound, and the one without UPDATE shows",
-        "how much of it that is. A layer's estimate is the compiler's of the same run, counted alike; the whole "
+        "its UPDATE; in the whole network that runs beside the passes of the layers before. The sum has what that "
+        "would hide, and the one without UPDATE",
+        "shows how much it is. A layer's estimate is the compiler's of the same run, counted alike; the whole "
         "network's is that with the table's minibatch.",
     ]
     for key, table in known.items():
