@@ -48,10 +48,10 @@ def by_layers(
     key = layer_by_layer.key_of(network.name, preset, network.minibatch)
     wrong = False
     with fitting(file):
-        screen.print(f"{key}: the whole network is compiled", markup=False)
+        screen.print(f"{key}: the whole network and its layers are compiled", markup=False)
         whole = compile_network(network, config)
         layers = layer_by_layer.take_apart(whole)
-        table = layer_by_layer.store_plan(key, whole, layers)
+        table = layer_by_layer.store_plans(key, whole, [layer_by_layer.plan(alone, config) for alone in layers])
         missing = [alone for alone in layers if table["layers"][alone.name]["run"] is None]
         for alone in [alone for alone in layers if only in alone.names] if only else missing:
             found, run = layer_by_layer.measure(alone, config, iterations, seed, screen.print)

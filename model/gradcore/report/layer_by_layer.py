@@ -39,14 +39,6 @@ class Alone:
         """Is it the same but for the names?"""
         return self.folds == other.folds and nameless(self.network) == nameless(other.network)
 
-    @property
-    def plan(self) -> dict[str, Any]:
-        """What is known of it before it is measured."""
-        p = next(p for p in self.network.parameters if p.name == self.name)
-        has = {"FP": True, "BP": p.shift_bp is not None, "WU": p.trainable}
-        passes = [step for step in bench.PASSES if has[step]]
-        return {"names": [*self.names], "images": self.network.minibatch, "folds": [*self.folds], "passes": passes}
-
 
 def key_of(network: str, preset: str, minibatch: int) -> str:
     """Name of a table."""
@@ -84,15 +76,28 @@ def expected_shares(compiled: CompiledNetwork) -> dict[str, dict[str, int]]:
     return shares(train.ops, dict(enumerate(train.timeline)), train.cycles)
 
 
+def plan(alone: Alone, config: EngineConfig) -> dict[str, Any]:
+    """What is known of a layer alone before it is measured."""
+    compiled = compile_alone(alone, config)
+    (p,) = (p for p in compiled.network.parameters if p.name == alone.name)
+    has = {"FP": True, "BP": p.shift_bp is not None, "WU": p.trainable}
+    return {
+        "names": [*alone.names],
+        "images": compiled.images,
+        "folds": [*alone.folds],
+        "passes": [step for step in bench.PASSES if has[step]],
+        "expected": expected_shares(compiled)[alone.name],
+    }
+
+
 def measure(
     alone: Alone, config: EngineConfig, iterations: int, seed: int, say: Callable[[str], None]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """(report of the whole run as `bench.measure` gives it, what is kept of it) of a layer alone."""
-    expected = expected_shares(compile_alone(alone, config))[alone.name]
     found, events, ops = bench.measure(alone.network, config, Memory(), None, iterations, seed, say)
     own = shares(ops, bench.spans_of(events, ops), found["cycles"])[alone.name]
     kept = {key: found[key] for key in ("differing_words", "words_compared", "iterations")}
-    return found, {"shares": own, "expected": expected, "run_cycles": found["cycles"]} | kept
+    return found, {"shares": own, "run_cycles": found["cycles"]} | kept
 
 
 def stored() -> dict[str, Any]:
@@ -101,20 +106,21 @@ def stored() -> dict[str, Any]:
     return known
 
 
-def store_plan(key: str, whole: CompiledNetwork, layers: list[Alone]) -> dict[str, Any]:
-    """Keep the layers of a table and what the whole network is expected to take; what was measured of layers that are
-    as they were stays. Returns the table."""
+def store_plans(key: str, whole: CompiledNetwork, plans: list[dict[str, Any]]) -> dict[str, Any]:
+    """Keep the plans of a table and what the whole network is expected to take; what was measured of layers whose plan
+    is what it was stays. Returns the table."""
     known = stored()
     old = known.get(key, {"layers": {}})["layers"]
-    expected = [*expected_shares(whole).values()]
+    expected = expected_shares(whole).values()
     rows = {}
-    for alone in layers:
-        before = old.get(alone.name, {})
-        same = alone.plan == {name: before.get(name) for name in alone.plan}
-        rows[alone.name] = alone.plan | {"run": before.get("run") if same else None}
+    for own in plans:
+        name = own["names"][0]
+        before = dict(old.get(name, {}))
+        run = before.pop("run", None)
+        rows[name] = own | {"run": run if own == before else None}
     known[key] = {
         "minibatch": whole.images,
-        "expected": {share: sum(own[share] for own in expected) for share in SHARES},
+        "expected": {share: sum(layer[share] for layer in expected) for share in SHARES},
         "layers": rows,
     }
     write_json(FIGURES, dict(sorted(known.items())))
@@ -158,12 +164,13 @@ def table_lines(key: str, table: Mapping[str, Any]) -> list[str]:
     ]
     for row in table["layers"].values():
         run, name = row["run"], f"{', '.join(row['names'])}: {row['images']}"
+        expected = per_image(row["expected"], row["images"], minibatch).values()
         if run is None:
-            lines.append(f"| {name} |{empty} not measured | | | |")
+            lines.append(f"| {name} |{empty} not measured | {sum(expected):,.0f} | | |")
             continue
-        own, expected = (per_image(run[kind], row["images"], minibatch) for kind in ("shares", "expected"))
+        own = per_image(run["shares"], row["images"], minibatch)
         words = f"{run['differing_words']} of {run['words_compared']:,}"
-        lines.append(f"| {name} | {_cells(own)} | {_against(own.values(), expected.values())} | {words} |")
+        lines.append(f"| {name} | {_cells(own)} | {_against(own.values(), expected)} | {words} |")
     whole, total = per_image(table["expected"], minibatch, minibatch), sums(table)
     lines.append(f"| **the whole network, by estimate** | {_cells(whole)} | | {sum(whole.values()):,.0f} | | |")
     if total is None:
@@ -197,7 +204,8 @@ def page_lines(known: Mapping[str, Any]) -> list[str]:
         "Layers that are equal are measured once and",
         "counted as often as they occur. Memory as above. Written by "
         "`python -m gradcore bench vgg16 --by-layers --cols 16`, which measures",
-        "what is missing and keeps each figure at once; with `--only fc17` that layer, again if need be.",
+        "what is missing, also where the compiler now gives another program, and keeps each figure at once; with "
+        "`--only fc17` that layer, again if need be.",
         "",
         "Every cycle of a run belongs to one layer, those of the named one count. FP, BP, WU: from the end of the "
         "COMPUTE before to the end of its own, with all waits",

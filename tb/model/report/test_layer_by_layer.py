@@ -75,8 +75,9 @@ def test_every_layer_compiles_in_the_folds_of_the_whole(name, preset, minibatch)
     for alone, own in zip(layers, whole.memory.folds, strict=True):
         compiled = layer_by_layer.compile_alone(alone, config)
         assert alone.folds == (own.fp, own.bp) and compiled.images == min(64 >> 2 * own.fp, minibatch)
-        passes = [step for step in bench.PASSES if layer_by_layer.expected_shares(compiled)[alone.name][step]]
-        assert passes == alone.plan["passes"] == (["FP", "WU"] if alone is layers[0] else ["FP", "BP", "WU"])
+        plan = layer_by_layer.plan(alone, config)
+        passes = [step for step in bench.PASSES if plan["expected"][step]]
+        assert passes == plan["passes"] == (["FP", "WU"] if alone is layers[0] else ["FP", "BP", "WU"])
 
 
 def test_other_folds_are_refused():
@@ -142,17 +143,14 @@ def test_layers_are_measured_once_and_kept_at_once(files, monkeypatch):
     assert seen[4:] == ["tiny-fc5"]
 
 
-def test_what_was_measured_of_another_layer_is_dropped(files, monkeypatch):
-    monkeypatch.setattr(bench, "measure", lambda *_: pytest.fail("measured"))
+def test_what_was_measured_of_another_program_is_dropped(files):
     whole = compile_network(NETWORK, PRESETS["64x16"])
-    layers = layer_by_layer.take_apart(whole)
-    layer_by_layer.store_plan(KEY, whole, layers)
+    plans = [layer_by_layer.plan(alone, PRESETS["64x16"]) for alone in layer_by_layer.take_apart(whole)]
+    layer_by_layer.store_plans(KEY, whole, plans)
     layer_by_layer.store_run(KEY, "conv0", {"shares": {}})
-    assert layer_by_layer.store_plan(KEY, whole, layers)["layers"]["conv0"]["run"] == {"shares": {}}
-    known = layer_by_layer.stored()
-    known[KEY]["layers"]["conv0"]["images"] += 1
-    (files / "figures.json").write_text(json.dumps(known))
-    assert layer_by_layer.store_plan(KEY, whole, layers)["layers"]["conv0"]["run"] is None
+    assert layer_by_layer.store_plans(KEY, whole, plans)["layers"]["conv0"]["run"] == {"shares": {}}
+    plans[0]["expected"]["FP"] += 1
+    assert layer_by_layer.store_plans(KEY, whole, plans)["layers"]["conv0"]["run"] is None
 
 
 def test_a_layer_with_differing_words_is_not_kept(files, monkeypatch):
@@ -207,4 +205,4 @@ def test_stored_figures():
         for row in table["layers"].values():
             if own := row["run"]:
                 assert own["differing_words"] == 0 < own["words_compared"]
-                assert sum(own["expected"].values()) == pytest.approx(sum(own["shares"].values()), rel=0.03)
+                assert sum(row["expected"].values()) == pytest.approx(sum(own["shares"].values()), rel=0.03)
