@@ -3,6 +3,7 @@
 connected layers that stay in both operand buffers, FP in turns with the layer before, and the last STORE of BP before
 WU."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from gradcore.compiler.compile import CompileError, compile_network
 from gradcore.compiler.compiled import compile_program
 from gradcore.compiler.strips import Axis, Demand, choose_strips
 from gradcore.isa.config import EngineConfig
-from gradcore.isa.instruction import BP, FP, Opcode
+from gradcore.isa.instruction import BP, FP, WU, Opcode
 from gradcore.network.description import Network
 from gradcore.ops.convolution import Conv, Dense
 from gradcore.ops.max_pooling import MaxPool
@@ -37,6 +38,7 @@ STAGES = Network(
     learning_rate=0.1,
 )
 GRID4 = EngineConfig(grid=4, cols=4, mem_bytes=16, act_depth=1024)
+KINDS = (("fc2", BP), ("fc3", WU))
 
 
 def test_operands_of_all_images_are_loaded_once():
@@ -54,17 +56,40 @@ def test_operands_of_all_images_are_loaded_once():
     train_on_machine(DENSE, ENGINE, 3)
 
 
+def test_what_comes_between_takes_the_operands_away(monkeypatch):
+    """Tiles of the next layer's WU between those of BP: what had stayed is loaded anew."""
+    network = replace(DENSE, layers=(*DENSE.layers[:-1], Dense(30)))
+    config, compile_one = replace(ENGINE, grad_depth=64), search._compile
+
+    def between(task, choices, *limit):
+        every = frozenset(range(len(task[0].parameters)))
+        return compile_one(task, choices.but(strips=every, held=every, deferred=frozenset({3})), *limit)
+
+    monkeypatch.setattr(search, "_compile", between)
+    monkeypatch.setattr(search, "_deferred", lambda best: best)
+    compile.recent.clear()
+    compiled = compile_network(network, config)
+    assert any("fc2 BP" in note and "operands in both" in note for note in compiled.train.notes)
+    ops = [op for op in compiled.train.ops if op.instr.opcode == Opcode.COMPUTE]
+    passes = "".join("w" if op.layer == "fc3" else "b" for op in ops if (op.layer, op.instr["mode"]) in KINDS)
+    assert re.search("bw+b", passes)
+    train_on_machine(network, config, 4)
+
+
 @pytest.mark.parametrize("mode", [FP, BP])
 @pytest.mark.parametrize("seed", range(8))
 def test_random_fully_connected_layers(seed, mode, monkeypatch):
-    """Operands stay wherever that is possible, whether it would be faster or not."""
+    """Operands stay wherever that is possible, whether it would be faster or not; in every second network WU of other
+    layers comes between."""
     compile_one = search._compile
 
     def everywhere(task, choices, *limit):
         every = frozenset(range(len(task[0].parameters)))
-        return compile_one(task, choices.but(strips=every, held=every), *limit)
+        deferred = every if seed % 2 else frozenset()
+        return compile_one(task, choices.but(strips=every, held=every, deferred=deferred), *limit)
 
     monkeypatch.setattr(search, "_compile", everywhere)
+    monkeypatch.setattr(search, "_deferred", lambda best: best)
     for attempt in range(200):
         rng = np.random.default_rng([seed, attempt])
         config = EngineConfig(
