@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import typer
 
+from gradcore.cli import bench_layers
 from gradcore.cli import main as cli
 from gradcore.report import bench
 from gradcore.sim.sources import ROOT, core_names
@@ -64,7 +65,8 @@ def test_gradcore(command, folder, monkeypatch, capsys):
         assert words[0] in GROUP.commands or f"gradcore {words[0]}" in KINDS  # a name in a sentence
     elif words[0] == "bench":
         seen = []
-        monkeypatch.setattr(bench, "measure", lambda network, config, *_: seen.append(config) or sys.exit(0))
+        for module, name in ((bench, "measure"), (bench_layers, "by_layers")):
+            monkeypatch.setattr(module, name, lambda *given: seen.append(given) or sys.exit(0))
         assert cli.run(words) == 0 and seen
     elif words[0] in ("import", "export"):  # they run in tb/model/frontends/test_onnx_cli.py
         assert cli.run(words) in (cli.USER, cli.MISSING)  # no model, or no onnx-ir

@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from gradcore import network as networks
-from gradcore.cli import convert, evaluate, train  # noqa: F401 (they are commands)
+from gradcore.cli import bench_layers, convert, evaluate, train  # noqa: F401 (they are commands)
 from gradcore.cli import doctor as checks
 from gradcore.cli.common import (
     MISMATCH,
@@ -42,13 +42,12 @@ from gradcore.host.control import EngineError
 from gradcore.host.interrupt import Interrupted
 from gradcore.host.linux import DeviceError
 from gradcore.host.run_folder import CHECKPOINT, RESULTS
-from gradcore.isa.config import PRESETS
 from gradcore.machine.machine import Deadlock
 from gradcore.network import layer_table
 from gradcore.network import schema as net_schema
 from gradcore.report import bench as benches
-from gradcore.report import bench_table, large_layers, memories, pictures, results, summary, tables
-from gradcore.sim.backend import Memory, MemoryRuleBroken
+from gradcore.report import bench_table, memories, pictures, results, summary, tables
+from gradcore.sim.backend import MemoryRuleBroken
 from gradcore.sim.build import FRONTS, BuildFailed, ToolMissing
 
 
@@ -102,7 +101,12 @@ def bench(
         Path | None, typer.Option(help="folder for report.json, trace.json, timeline.png and roofline.png")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="run the whole table and write doc/benchmarks.md")] = False,
-    only: Annotated[str, typer.Option(help="with --all: only runs whose name holds this text")] = "",
+    layers: Annotated[
+        bool, typer.Option("--by-layers", help="the layers of NET alone that doc/benchmarks.md does not have yet")
+    ] = False,
+    only: Annotated[
+        str, typer.Option(help="with --all: only runs whose name holds this text; with --by-layers: this layer")
+    ] = "",
     layer: Annotated[str, typer.Option(help="a large layer of doc/benchmarks.md instead of NET; all: the table")] = "",
     json_file: JsonOption = "",
 ) -> None:
@@ -114,9 +118,20 @@ def bench(
             raise UserError(
                 "--layer: has its own network, engine and memory; only --iterations, --seed and --json go with it"
             )
-        _bench_layers(layer, iterations, seed, json_file)
-    if only and not everything:
-        raise UserError("--only: goes with --all alone")
+        raise typer.Exit(MISMATCH if bench_layers.large(layer, iterations, seed, json_file) else OK)
+    if only and not (everything or layers):
+        raise UserError("--only: goes with --all or --by-layers alone")
+    if layers:
+        if given - {"layers", "net", "cols", "minibatch", "only", "iterations", "seed", "json_file"}:
+            raise UserError(
+                "--by-layers: has a preset, the memory of the table and the back end sim; only NET, --cols, "
+                "--minibatch, --only, --iterations, --seed and --json go with it"
+            )
+        if net is None:
+            raise UserError("NET is missing: name the network for --by-layers")
+        file = network_file(net)
+        wrong = bench_layers.by_layers(file, cols, minibatch, only, iterations, seed, json_file)
+        raise typer.Exit(MISMATCH if wrong else OK)
     if everything and given - {"everything", "only", "iterations", "seed", "out", "json_file"}:
         raise UserError(
             "--all: the table has its own networks, engines and memories, random images and the back end sim; "
@@ -160,25 +175,6 @@ def bench(
             results.write_bench(out, found, events, ops)
         for line in summary.warnings(found):
             screen.print(f"warning: {line}", markup=False)
-        screen.print(summary.bench_line(found), markup=False)
-    write_json(json_file, found)
-    raise typer.Exit(MISMATCH if wrong else OK)
-
-
-def _bench_layers(name: str, iterations: int, seed: int, json_file: str) -> None:
-    """Measure the large layer `name`, or all and write their table; then exit."""
-    if name not in ("all", *large_layers.LAYERS):
-        raise UserError(f"--layer: {name!r} is not one of all, {', '.join(large_layers.LAYERS)}")
-    screen = screen_beside(json_file)
-    wrong = False
-    for one in large_layers.LAYERS if name == "all" else [name]:
-        network = large_layers.LAYERS[one]()
-        found, _, _ = benches.measure(
-            network, PRESETS[large_layers.PRESET], Memory(), None, iterations, seed, screen.print
-        )
-        wrong |= summary.failed(found)
-        if name == "all":
-            bench_table.store_layer(one, found)
         screen.print(summary.bench_line(found), markup=False)
     write_json(json_file, found)
     raise typer.Exit(MISMATCH if wrong else OK)

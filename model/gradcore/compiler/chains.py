@@ -14,14 +14,22 @@ Chain = list[int]  # numbers of layers
 
 def forward_chains(setting: Setting, weight_rows: list[Rows], train: bool) -> list[Chain]:
     """The layers of the forward pass in chains. A layer can wait for several groups of the layer before it, which never
-    has more images in a group."""
-    return _chains(
+    has more images in a group. Of layers in strips those that take turns are a chain, if all have rows of weights."""
+    chains: list[Chain] = []
+    for chain in _chains(
         setting,
         range(len(setting.layers)),
         lambda before, index: True,
         lambda chain: forward_tiles(setting, chain, train),
         [weight_rows],
-    )
+    ):
+        longer = [*chains[-1], *chain] if chains else []
+        alike = setting.choices.strips.issuperset(longer) and all(weight_rows[k] for k in longer)
+        if longer and alike and chain[0] in setting.choices.turned:
+            chains[-1] = longer
+        else:
+            chains.append(chain)
+    return chains
 
 
 def backward_chains(

@@ -24,9 +24,13 @@ class Choices:
     beside: the first layer's WU runs beside the chain before it, or between the strips of WU of the layer before it,
         where that is possible.
     between: layers in strips whose BP comes between the tiles of their WU, which may keep UPDATE from the gradients.
-    held: layers in strips whose FP in parts keeps a block's operands in both operand buffers for all output maps.
+    held: layers in strips that keep operands in both operand buffers: FP in parts those of a block for all output maps,
+        fully connected ones in FP and BP those of all images for all tiles of weights.
     halves: layers in strips whose WU takes parts of the weights of which the gradients of two fit.
     early: layers whose WU comes before their BP, so that their UPDATE begins earlier.
+    turned: layers in strips whose FP takes image groups in turns with the layer before, if all weights are on chip.
+    urgent: layers in strips whose last STORE of BP takes steps from WU, which reads its buffer: VECTORs of the stages
+        before come behind it.
     deferred: layers in strips whose WU and UPDATE come, tile by tile, between the strips of BP of the layers before.
     last_row: the last row of the second layer's kernel comes after the first layer in WU and UPDATE.
     """
@@ -46,6 +50,8 @@ class Choices:
     held: frozenset[int] = frozenset()
     halves: frozenset[int] = frozenset()
     early: frozenset[int] = frozenset()
+    turned: frozenset[int] = frozenset()
+    urgent: frozenset[int] = frozenset()
     deferred: frozenset[int] = frozenset()
     last_row: bool = False
 

@@ -23,11 +23,13 @@ class Deferred:
     owed: int = 0
     mark: int = 0
 
-    def emit(self, ops: list[Op], beside: Ring) -> None:
-        """The next tile, if the array's steps since the last one are as many as its beats."""
+    def emit(self, ops: list[Op], beside: Ring | None) -> bool:
+        """The next tile, if the array's steps since the last one are as many as its beats. Did it come?"""
         taken = sum(op.cycles for op in ops[self.mark :] if op.instr.opcode == Opcode.COMPUTE) if self.steps else -1
-        if taken >= self.owed:
-            self.next(ops, beside)
+        if taken < self.owed:
+            return False
+        self.next(ops, beside)
+        return True
 
     def next(self, ops: list[Op], beside: Ring | None = None) -> None:
         """The next tile."""

@@ -35,7 +35,7 @@ def operations(setting: Setting, train: bool, most: int) -> tuple[list[Op], list
     strips = setting.choices.strips
     for chain in forward_chains(setting, body.weight_rows, train):
         if strips & {*chain}:
-            forward_strips(body, chain[0])
+            forward_strips(body, chain)
             body.forget()
         else:
             forward_chain(body, chain)

@@ -148,12 +148,14 @@ def _load(
     return Op(instr, layer, _text(tensor, piece, what), max(beats, vectors), beats, reads, [*place.ranges])
 
 
-def store_piece(setting: Setting, layer: str, tensor: MapTensor, piece: Piece, place: Place) -> list[Op]:
-    """STORE of a piece from `place`, that of its first block."""
-    return [_store(setting, layer, tensor, *one) for one in _by_shares(setting, tensor, piece, place)]
+def store_piece(
+    setting: Setting, layer: str, tensor: MapTensor, piece: Piece, place: Place, urgent: bool = False
+) -> list[Op]:
+    """STORE of a piece from `place`, that of its first block; `urgent`: the array waits while both read one buffer."""
+    return [_store(setting, layer, tensor, *one, urgent) for one in _by_shares(setting, tensor, piece, place)]
 
 
-def _store(setting: Setting, layer: str, tensor: MapTensor, piece: Piece, place: Place) -> Op:
+def _store(setting: Setting, layer: str, tensor: MapTensor, piece: Piece, place: Place, urgent: bool) -> Op:
     dram, target = _dram(setting, tensor, piece)
     layout, fold = tensor.layout, tensor.layout.fold
     instr = make(
@@ -162,6 +164,7 @@ def _store(setting: Setting, layer: str, tensor: MapTensor, piece: Piece, place:
         **dram,
         **_buffer(setting, piece, place),
         packed=isinstance(layout, GateLayout),
+        urgent=urgent,
         height=layout.height - (piece.rows[0] << fold),
         width=layout.width - (piece.columns[0] << fold),
         n_valid=min(layout.group_images, layout.images - piece.group * layout.group_images),

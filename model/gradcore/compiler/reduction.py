@@ -19,11 +19,14 @@ from gradcore.compiler.setting import Setting
 from gradcore.compiler.stream import Result, Source
 from gradcore.compiler.strips import Axis, Strips, largest_need
 from gradcore.compiler.tuples import Area, Count, Fields, Span
+from gradcore.compiler.turns import Turns, take_turns
 from gradcore.compiler.weights import BackwardWeights, ForwardWeights
 from gradcore.compiler.windows import backward_phases
 from gradcore.isa.fold import ceil_div, round_up
 from gradcore.ops.layer import Shape
 
+At = tuple[Area, int, Span]  # pixels, image, maps
+Given = dict[str, Result]
 Places = Callable[[bool], dict[str, Place]]  # where the results of a block are, by name: places(last)
 
 
@@ -60,14 +63,11 @@ def forward_parts(body: Body, index: int, group: MapGroup, source: Source, resul
 
     def place(pixels: Area, image: int, part: Part) -> Place:
         if held:
-            return held[part.channels][0].place(pixels, image, part.channels)
+            return held[part.channels].place(pixels, image, part.channels)
         source.axes = reach(part)
         return source.place(pixels, image, part.channels)
 
     def emit(image: int, area: Area, pixels: Area, maps: Span, places: Places) -> None:
-        if maps[0] == group.outputs[0]:
-            for one, at in held.values():
-                one.ring.begin(at)
         for part in parts:
             read = place(pixels, image, part)
             rows, strides = weights.part(part, (maps[0] - group.outputs[0], maps[1] - group.outputs[0]))
@@ -76,7 +76,9 @@ def forward_parts(body: Body, index: int, group: MapGroup, source: Source, resul
             body.ops.extend(forward(setting, index, image, read, dest, rows, **more))
 
     shape, groups = p.conv_shape, _column_groups(group.outputs, config.cols)
-    _blocks(body, index, shape, fold, setting.group_images(index), (source, results), groups, emit, 1 + bool(p.pool))
+    images = max(setting.group_images(index), source.images, *(one.images for one in results.values()))
+    turns = Turns(images, ((source, results),))
+    _blocks(body, index, shape, fold, setting.group_images(index), turns, groups, emit, 1 + bool(p.pool))
 
 
 def _halves(body: Body, index: int, group: MapGroup, source: Source, results: dict[str, Result]) -> list[Span]:
@@ -101,16 +103,17 @@ def _halves(body: Body, index: int, group: MapGroup, source: Source, results: di
 
 def _held(
     setting: Setting, index: int, source: Source, axes: list[Axis], halves: list[Span], parts: list[Part]
-) -> dict[Span, tuple[Source, int]]:
-    """For the channels of each part a `Source` in the buffer of its half and the address from which on they stay there:
-    an access begins with channel 0 of what a LOAD brings. None without halves."""
-    held: dict[Span, tuple[Source, int]] = {}
+) -> dict[Span, Source]:
+    """For the channels of each part a `Source` with a place of its own in the buffer of its half: an access begins with
+    channel 0 of what a LOAD brings. None without halves."""
+    held: dict[Span, Source] = {}
     at = [0] * len(halves)
     source.axes = axes
     for part in parts:
         for buffer, (first, end) in enumerate(halves):
             if first <= part.channels[0] < end and part.channels not in held:
-                held[part.channels] = replace(source, ring=Ring(buffer, setting.config.act_depth)), at[buffer]
+                ring = Ring(buffer, setting.config.act_depth)
+                held[part.channels] = replace(source, ring=ring, home=at[buffer])
                 at[buffer] += _vectors(setting, index, source, part.channels)
     return held
 
@@ -164,14 +167,17 @@ def backward_parts(body: Body, index: int, group: MapGroup, delta: Source, resul
             body.ops.extend(backward(setting, index, image, empty, dest, Rows(0, 0, 0), **more))
             return
         for part in parts(down, across, own):
-            delta.axes = reach(part)
-            read = delta.place(pixels, image, part.channels)
+            source, _ = turns.of(image)
+            source.axes = reach(part)
+            read = source.place(pixels, image, part.channels)
             rows, strides = weights.part(part, own)
             dest, more = _options(area, maps, part, strides, places)
             body.ops.extend(backward(setting, index, image, read, dest, rows, **more))
 
     shape, groups = p.in_shape, _column_groups(group.inputs, config.cols)
-    _blocks(body, index, shape, fold, setting.fold_images(fold), (delta, results), groups, emit, 1)
+    turns = take_turns(body, index, delta, results, (0, outputs), groups, Strips(shape[1:], block, 1, 1))
+    body.note(index, "BP", "block by block in parts" + turns.text, group)
+    _blocks(body, index, shape, fold, setting.fold_images(fold), turns, groups, emit, 1)
 
 
 def _options(area: Area, maps: Span, part: Part, strides: Fields, places: Places) -> tuple[Place, ProductOptions]:
@@ -188,18 +194,19 @@ def _blocks(
     shape: Shape,
     fold: int,
     images: int,
-    tensors: tuple[Source, dict[str, Result]],
+    turns: Turns,
     groups: list[Span],
     emit: Callable[[int, Area, Area, Span, Places], None],
     step: int,
 ) -> None:
     """All blocks of a map: emit(image, area, pixels, maps, places) each, then STORE; places(last) says where the
-    results are. With pooling (`step` 2) four blocks share a result."""
-    setting, (source, results) = body.setting, tensors
+    results are. With pooling (`step` 2) four blocks share a result. The images of all `turns` that stay come together.
+    """
+    setting, (source, results) = body.setting, turns.of(0)
     plan = Strips(shape[1:], 1 << fold, step, step)
     demands = [demand for one in results.values() for maps in groups for demand in one.demands(maps)]
     fit(setting, index, [Need(demand.name, largest_need(plan, demand, False), demand.depth) for demand in demands])
-    largest = max(images, source.images, *(one.images for one in results.values()))
+    largest = setting.images if turns.stay else turns.images
     # What is loaded into the gate buffer comes with the last part where LOAD needs that buffer for gates, too.
     late = {name for name, one in results.items() if one.load and source.gate}
     for start in range(0, setting.images, largest):
@@ -208,9 +215,10 @@ def _blocks(
             for maps in groups:
                 for image in range(start, min(start + largest, setting.images), images):
                     body.check_number()
+                    _, results = turns.of(image)
 
-                    def places(last: bool, at: tuple[Area, int, Span] = (pixels, image, maps)) -> dict[str, Place]:
-                        return {name: one.place(*at) for name, one in results.items() if last or name not in late}
+                    def places(last: bool, of: Given = results, at: At = (pixels, image, maps)) -> dict[str, Place]:
+                        return {name: one.place(*at) for name, one in of.items() if last or name not in late}
 
                     places(False)
                     for y in range(*area[0]):

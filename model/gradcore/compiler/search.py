@@ -30,24 +30,26 @@ Remedy = Callable[["_Refused", Choices], Choices | None]
 def search(network: Network, config: EngineConfig, images: int, keep: bool) -> CompiledNetwork:
     """The fastest programs found for minibatches of `images`. Raises CompileError where none fits."""
     best = fastest(network, config, images, keep)
-    if name := _finer_without_pooling(best):
+    names = _finer_without_pooling(best)
+    for some in (names, names[:1])[: len(names)]:
         with suppress(CompileError):
-            apart = fastest(network, config, images, keep, frozenset({name}), _many(best))
+            apart = fastest(network, config, images, keep, frozenset(some), _many(best))
             # The estimate knows what VECTORs cost to half a hundredth.
             if 100 * _cycles(apart) < 99 * _cycles(best):
                 return apart
     return best
 
 
-def _finer_without_pooling(found: CompiledNetwork) -> str:
-    """The layer whose 2x2 maximum pooling costs the most steps, as up-sampling keeps its BP from fold 0: blocks of
-    pixels leave out fewer taps. Empty where none costs a hundredth of all cycles."""
-    config, images, costs = found.config, found.setting.images, {"": _cycles(found) // 100}
+def _finer_without_pooling(found: CompiledNetwork) -> list[str]:
+    """The layers whose 2x2 maximum pooling costs half a hundredth of all cycles, because it keeps their passes from
+    fold 0: blocks of pixels leave out fewer taps. Those that cost the most come first."""
+    config, images, costs = found.config, found.setting.images, dict[str, int]()
     for p in (p for p in found.network.parameters if p.pool and not p.factor and p.shift_bp is not None):
         now, least = (backward_steps(p, config.grid, fold, images) for fold in (found.memory.folds[p.index].bp, 0))
         outputs, inputs, *_ = p.weight_shape
-        costs[p.name] = (now - least) * outputs * ceil_div(inputs, config.cols)
-    return max(costs, key=lambda name: costs[name])
+        # FP and WU take as many steps as BP.
+        costs[p.name] = 3 * (now - least) * outputs * ceil_div(inputs, config.cols)
+    return sorted((name for name in costs if 200 * costs[name] > _cycles(found)), key=lambda name: -costs[name])
 
 
 def fastest(
@@ -138,7 +140,7 @@ def _fastest(task: Task, choices: Choices, limit: int) -> CompiledNetwork:
         with suppress(CompileError):
             finer = _fitting(task, choices.but(finer=True), _spilled, _in_strips, _coarser, most=_many(best))
             best = min(best, finer, key=_cycles)
-    best = _deferred(_one_by_one(_lower_strips(_updates_between(_smaller_parts(best)))))
+    best = _deferred(_one_by_one(_urgent(_in_turns(_lower_strips(_updates_between(_smaller_parts(best)))))))
     return _early_gradients(best) if _one_group(best) else best
 
 
@@ -149,6 +151,24 @@ def _lower_strips(best: CompiledNetwork) -> CompiledNetwork:
         return best
     other = _try(best, low=LOW)
     return best if other is best else replace(other, infer=compile_program("infer", other.setting))
+
+
+def _in_turns(best: CompiledNetwork) -> CompiledNetwork:
+    """The same with image groups of FP in turns with those of the layer before, in layers in strips behind stages,
+    where that is faster: VECTOR has the time of the array's next step."""
+    strips, stages = best.setting.choices.strips, best.memory.stages
+    behind = frozenset(k for k in strips if k - 1 in strips and stages[k - 1])
+    groups = best.memory.act[0].layout.groups > 1
+    return _try(best, turned=behind) if behind and groups else best
+
+
+def _urgent(best: CompiledNetwork) -> CompiledNetwork:
+    """The same with the last STORE of BP before the array's steps of WU, in the layers in strips behind stages, where
+    that is faster."""
+    layers, stages = best.setting.layers, best.memory.stages
+    some = (k for k in best.setting.choices.strips if k and stages[k - 1] and best.setting.has_errors(k))
+    behind = frozenset(k for k in some if layers[k].trainable)
+    return _try(best, urgent=behind) if behind else best
 
 
 def _one_by_one(best: CompiledNetwork) -> CompiledNetwork:
@@ -178,7 +198,8 @@ def _smaller_parts(best: CompiledNetwork) -> CompiledNetwork:
     for index in sorted(best.setting.choices.strips):
         layout = best.memory.weight[index].layout
         with suppress(CompileError):
-            if any(op.layer == best.setting.layers[index].name and _in_parts(op) for op in best.train.ops):
+            again = _dense(best, index) and max(best.memory.act[index].layout.groups, best.images // config.lanes) > 1
+            if again or any(op.layer == best.setting.layers[index].name and _in_parts(op) for op in best.train.ops):
                 other = _try(best, held=best.setting.choices.held | {index})
                 if other is not best:
                     best = replace(other, infer=compile_program("infer", other.setting))
@@ -187,6 +208,11 @@ def _smaller_parts(best: CompiledNetwork) -> CompiledNetwork:
             if once and not twice:
                 best = _try(best, halves=best.setting.choices.halves | {index})
     return best
+
+
+def _dense(found: CompiledNetwork, index: int) -> bool:
+    """Is a layer fully connected?"""
+    return found.setting.layers[index].conv_shape[1:] == (1, 1)
 
 
 def _in_parts(op: Op) -> bool:

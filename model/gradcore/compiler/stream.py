@@ -31,7 +31,8 @@ class Source:
     """A tensor that comes in strips through a ring in an operand buffer; up-sampled and scaled by `gate` if it is a
     pooled delta. `axes`: what a computed pixel needs of it. `single`: of the image groups that up-sampling makes of one
     only that which is needed is kept, so each is loaded by itself. batch: image groups in DRAM that one LOAD brings.
-    before: maps of the tensor before those of the group of a convolution that reads it."""
+    before: maps of the tensor before those of the group of a convolution that reads it. home: the address at which
+    what it loads begins, each time, if it has a place of its own."""
 
     body: Body
     index: int
@@ -44,6 +45,7 @@ class Source:
     single: bool = False
     batch: int = 1
     before: int = 0
+    home: int | None = None
 
     @property
     def images(self) -> int:
@@ -154,6 +156,8 @@ class Source:
         inside = image % (self.batch * layout.group_images) // setting.fold_images(self.fold)
         quarter = inside if self.single else None
         key, spare = (self.tensor.name, group, quarter, columns, channels, tile.size), SPARE * self.single
+        if self.home is not None and key != self.ring.key:
+            self.ring.begin(self.home)
         if (need := (end - first) * tile.size + spare) > self.ring.depth:
             name = setting.layers[self.index].name
             raise CompileError(name, "vectors of what a strip reads of a block", need, self.ring.depth, self.stages)
@@ -260,7 +264,7 @@ class Result:
             found.ranges,
         )
 
-    def finish(self, area: Area, image: int, maps: Span, after: int) -> None:
+    def finish(self, area: Area, image: int, maps: Span, after: int, urgent: bool = False) -> None:
         """STORE, unless images from `after` on belong to the same group."""
         setting = self.body.setting
         if after < setting.images and self.tensor.group(after) == self.tensor.group(image):
@@ -268,7 +272,7 @@ class Result:
         piece = self._piece(area, image, maps)
         place = self.open.pop(piece)
         if not self.load and not any(axis.misses(ends[0]) for axis, ends in zip(self.axes, area)):
-            self.body.ops += store_piece(setting, setting.layers[self.index].name, self.tensor, piece, place)
+            self.body.ops += store_piece(setting, setting.layers[self.index].name, self.tensor, piece, place, urgent)
 
 
 def local_gradient(

@@ -16,6 +16,7 @@ from gradcore.compiler.stream_gradients import gradient_strips, joint_gradients
 from gradcore.compiler.strided import spread_delta
 from gradcore.compiler.strips import Axis, Strips, choose_strips
 from gradcore.compiler.tuples import Span
+from gradcore.compiler.turns import take_turns
 from gradcore.compiler.vectors import backward_stages
 from gradcore.compiler.weights import BackwardWeights, other_banks
 from gradcore.isa.fold import ceil_div
@@ -100,28 +101,30 @@ def _errors(body: Body, index: int, group: MapGroup) -> list[Callable[[bool], No
         tiles = weights.tiles()
         plan = delta.fitting(lambda: strips(tiles[0]))
     except CompileError as error:
-        body.note(index, "BP", "block by block in parts", group)
         delta, results = _operands(body, index, group, False)
         with blaming(error):
             backward_parts(body, index, group, delta, results)
         return []
-    body.note(index, "BP", f"{plan}, {len(tiles)} tiles of input maps", group)
+    turns = take_turns(body, index, delta, results, (0, outputs), [group.taken(maps) for maps in tiles], plan)
+    body.note(index, "BP", f"{plan}, {len(tiles)} tiles of input maps{turns.text}", group)
     images = setting.fold_images(fold)
-    largest = max(images, delta.images, *(one.images for one in results.values()))
 
     def step(maps: Span, start: int, fresh: bool) -> None:
+        delta, results = turns.of(start)
         if fresh:
-            delta.ring.forget()
+            turns.forget()
         for area in plan.areas():
-            body.deferred.emit(body.ops, delta.ring)
+            if body.deferred.emit(body.ops, None if turns.stay else delta.ring) and turns.stay:
+                turns.forget()
             pixels = plan.pixels(area)
-            for image in range(start, min(start + largest, setting.images), images):
+            for image in range(start, min(start + turns.images, setting.images), images):
                 read = delta.place(pixels, image, (0, outputs))
                 rows, own = weights.need(maps), group.taken(maps)
                 places = {name: one.place(pixels, image, own) for name, one in results.items()}
                 dest, gate = places["dest"], places.get("gate")
                 body.ops += backward(setting, index, image, read, dest, rows, area=area, maps=own, gate=gate)
+                last = (area, maps) == (plan.areas()[-1], tiles[-1]) and image + images >= setting.images
                 for one in results.values():
-                    one.finish(pixels, image, own, image + images)
+                    one.finish(pixels, image, own, image + images, last and index in setting.choices.urgent)
 
-    return [partial(step, maps, start) for maps in tiles for start in range(0, setting.images, largest)]
+    return [partial(step, maps, start) for maps in tiles for start in range(0, setting.images, turns.images)]

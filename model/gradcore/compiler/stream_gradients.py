@@ -24,6 +24,7 @@ from gradcore.compiler.tuples import Span
 from gradcore.compiler.vectors import backward_stages
 from gradcore.isa.fold import ceil_div
 
+TOGETHER = 2  # strips of a WU between those of the one beside it: the second one finds rows of the first
 LAG = 0.25  # of the strips of a WU that come before those of the one beside it, whose local gradient VECTOR may make
 
 
@@ -56,7 +57,9 @@ def joint_gradients(body: Body, index: int, beside: int) -> bool:
     second.act.ring, second.delta.ring = first.act.ring, first.delta.ring
     one, other = (run.walks(maps, held, at + k * sizes[0]) for k, (run, maps, held) in enumerate(whole))
     behind = 0.0
-    for done in one:
+    for k, done in enumerate(one, 1):
+        if k % TOGETHER:
+            continue
         while behind < (done - LAG) / (1 - LAG):
             behind = next(other, 1.0)
     for _ in other:

@@ -96,24 +96,35 @@ def choose_strips(
     setting: Setting, index: int, shape: tuple[int, int], block: int, step: int, demands: list[Demand]
 ) -> Strips:
     """The highest strips that `Choices.low` allows with which all demands fit with room for the next strip, else
-    without; of all columns if possible. Strips have a multiple of `step` blocks. Raises CompileError."""
+    without; of all columns if possible, or of fewer where there is room so and no block is loaded twice for it. Strips
+    have a multiple of `step` blocks. Raises CompileError."""
     high, wide = (ceil_div(size, block) for size in shape)
-    most = round_up(ceil_div(high, setting.choices.low), step)
-    columns = wide
+    most, columns = round_up(ceil_div(high, setting.choices.low), step), wide
+    found: Strips | None = None
     while True:
-        for ahead in (True, False):
+        for ahead in (True, False) if not found else (True,):
             for rows in range(most, 0, -step):
                 strips = Strips(shape, block, rows, columns)
                 worst = _worst(strips, demands, ahead)
-                if worst is None:
+                if worst is not None:
+                    continue
+                if ahead and not (found and _load_more(strips, found, demands)):
                     return strips
+                found = found or strips
+                break
         if columns <= step:
-            assert worst
-            demand, need = worst
-            raise CompileError(
-                setting.layers[index].name, f"{demand.name} of a block", need, demand.depth, demand.stages
-            )
+            break
         columns = -(-columns // 2 // step) * step
+    if found:
+        return found
+    assert worst
+    demand, need = worst
+    raise CompileError(setting.layers[index].name, f"{demand.name} of a block", need, demand.depth, demand.stages)
+
+
+def _load_more(strips: Strips, others: Strips, demands: list[Demand]) -> bool:
+    """Does a demand load more blocks in some strips than in others?"""
+    return any(strips.loaded(demand, demand.ring) > others.loaded(demand, demand.ring) for demand in demands)
 
 
 def fits_twice(strips: Strips, demands: list[Demand]) -> bool:

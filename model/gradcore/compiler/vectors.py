@@ -20,12 +20,12 @@ from gradcore.ops.max_pooling import MaxPooling
 from gradcore.ops.windows import Windows
 
 
-def forward_stages(body: Body, index: int) -> None:
-    """Emits the stages behind layer `index` in the forward pass; in training the indices that the backward pass chooses
-    by are left for later."""
+def forward_stages(body: Body, index: int, groups: range | None = None) -> None:
+    """Emits the stages behind layer `index` in the forward pass, of all image groups or of some; in training the
+    indices that the backward pass chooses by are left for later."""
     setting = body.setting
     _clear_zeros(body, index)
-    for group in range(_groups(setting, index)):
+    for group in groups if groups is not None else range(_groups(setting, index)):
         for place in setting.memory.stages[index]:
             move = Move(setting, setting.layers[index].name, group)
             if group < place.result.layout.groups:

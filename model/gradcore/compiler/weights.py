@@ -135,8 +135,11 @@ class ForwardWeights(_Weights):
         return Rows(base, at, at + bias), _strides(part.columns[1] * tap, tap, cols)
 
 
+@dataclass
 class BackwardWeights(_Weights):
-    """Rows of input maps, of all output groups."""
+    """Rows of input maps, of all output groups. newest: the part that came last and for which maps, and where it is."""
+
+    newest: tuple[Part, Span, Rows, Fields] | None = None
 
     @cached_property
     def layout(self) -> RowLayout:
@@ -183,7 +186,9 @@ class BackwardWeights(_Weights):
         return 0 if self._tiles else part.taps * len(self._groups(part)) * (maps[1] - maps[0])
 
     def part(self, part: Part, maps: Span) -> tuple[Rows, Fields]:
-        """(rows, strides) of a part for one column group of input maps."""
+        """(rows, strides) of a part for one column group of input maps, LOADW unless it came last."""
+        if self.newest and self.newest[:2] == (part, maps):
+            return self.newest[2:]
         layout, taps = self.layout, self.layout.kernel[0] * self.layout.kernel[1]
         groups, first = self._groups(part), part.rows[0] * layout.kernel[1] + part.columns[0]
         for tile in self._tiles:
@@ -204,7 +209,9 @@ class BackwardWeights(_Weights):
             else:
                 self._load(row, len(groups), width, at, (len(groups), layout.outer * layout.row_bytes))
             at += tap
-        return Rows(base, at, at), _strides(part.columns[1] * tap, tap, width)
+        found = Rows(base, at, at), _strides(part.columns[1] * tap, tap, width)
+        self.newest = part, maps, *found
+        return found
 
     def _groups(self, part: Part) -> range:
         """The output groups of a part."""

@@ -168,7 +168,7 @@ def phases(events: np.ndarray, ops: Sequence[Op], total: int, cols: int) -> list
     after the last one to the end of the program to the pass "end". A wait before a COMPUTE counts for what it needed
     last. The updates run beside the array: their cycles, of the update engine, are marked `beside`.
     """
-    spans = _spans(events, ops)
+    spans = spans_of(events, ops)
     needs = dependencies(ops)
     origin = min(start for start, _ in spans.values())
     found: dict[tuple[str, str], dict[str, Any]] = {}
@@ -201,7 +201,7 @@ def _phase(found: dict[tuple[str, str], dict[str, Any]], layer: str, name: str) 
     return found.setdefault((layer, name), new)
 
 
-def _spans(events: np.ndarray, ops: Sequence[Op]) -> dict[int, tuple[int, int]]:
+def spans_of(events: np.ndarray, ops: Sequence[Op]) -> dict[int, tuple[int, int]]:
     """(start, end) of every operation by its index: each engine runs its operations in order."""
     spans: dict[int, tuple[int, int]] = {}
     for engine in range(len(ENGINES)):

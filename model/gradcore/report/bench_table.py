@@ -7,7 +7,7 @@ from typing import Any
 
 from gradcore.files.atomic import write_json, write_text
 from gradcore.isa.config import PRESETS
-from gradcore.report import large_layers
+from gradcore.report import large_layers, layer_by_layer
 from gradcore.sim.sources import ROOT
 
 FIGURES, PAGE = ROOT / "doc" / "benchmarks.json", ROOT / "doc" / "benchmarks.md"
@@ -83,11 +83,16 @@ def store(case: Case, found: dict[str, Any], figures: Path = FIGURES, page: Path
 def store_layer(name: str, found: dict[str, Any]) -> None:
     """Keep the figures of a large layer and write the page anew."""
     large_layers.store(name, found)
+    write_page()
+
+
+def write_page() -> None:
+    """Write the page anew from all figures that are kept."""
     write_text(PAGE, page_text(json.loads(FIGURES.read_text())))
 
 
 def page_text(known: dict) -> str:
-    """The page with the table, and that of the large layers as it is kept."""
+    """The page with the table, and those of single layers as they are kept."""
     rows = [
         "# Benchmarks",
         "",
@@ -116,5 +121,5 @@ def page_text(known: dict) -> str:
             f"| {f['dram_bytes_per_image'] / 1000:,.0f} | {f['dram_bound_cycles_per_image']:,.0f} | "
             f"{text} | {f['differing_words']} of {f['words_compared']:,} |"
         )
-    layers = json.loads(large_layers.FIGURES.read_text())
-    return "\n".join([*rows, *large_layers.page_lines(layers)]) + "\n"
+    rows += large_layers.page_lines(json.loads(large_layers.FIGURES.read_text()))
+    return "\n".join([*rows, *layer_by_layer.page_lines(layer_by_layer.stored())]) + "\n"

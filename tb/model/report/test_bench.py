@@ -151,7 +151,7 @@ OTHERS = (
         (["--layer", "fc-4096-1000", "--only", "fc"], "--layer: has its own"),
         (["digits", "--all"], "--all: the table has its own"),
         *((["--all", *option], "--all: the table has its own") for option in OTHERS),
-        (["digits", "--only", "cifar"], "--only: goes with --all alone"),
+        (["digits", "--only", "cifar"], "--only: goes with --all or --by-layers alone"),
     ],
 )
 def test_refusals(arguments, text, capsys):
@@ -253,5 +253,6 @@ def test_the_page_names_a_command_of_its_rows():
     found = re.findall(r"`python -m gradcore bench ([^`]*)`", bench_table.PAGE.read_text())
     layers = [line.split()[1] for line in found if line.startswith("--layer ")]
     assert layers and all(name in large_layers.LAYERS for name in layers)
-    commands = [line.split() for line in found if line != "--all" and not line.startswith("--layer ")]
+    others = [line for line in found if line != "--all" and not line.startswith("--layer ")]
+    commands = [line.split() for line in others if "--by-layers" not in line]
     assert commands and all(command in map(bench_table.command, bench_table.CASES) for command in commands)
