@@ -52,6 +52,7 @@ class Bench:
         self.memory = Image(dut, image, parameter("MEM_W") // 8, **memory)
         self.machine = Machine(config(), image.copy(), order="program")
         self.machine.table[:] = 0
+        self.saturated = dict.fromkeys((False, True), 0)  # instructions without and with saturated beats
 
     async def clear(self):
         for addr in range(512):
@@ -76,19 +77,24 @@ class Bench:
         instr["base_sel"], instr["base_sel_b"], instr["base_sel_out"] = 0, 1, 2
         self.machine.bases = [*bases.values(), 0]
         self.machine.seed = random.getrandbits(32)
+        self.machine.saturated = dict.fromkeys(self.machine.saturated, 0)
         work = Vector(self.machine, instr)
         work.drain(work.gather())
         drive(self.dut, instr, bases, self.machine.seed)
         self.dut.start.value = 1
         await cycles(self.dut, 1)
-        self.dut.start.value, taken = 0, 0
+        self.dut.start.value, taken, saturated = 0, 0, 0
         while not self.dut.m_done.value:
             await cycles(self.dut, 1)
             taken += 1
+            saturated += int(self.dut.sts_saturated.value)
             if taken == (100_000 + 20 * taps(instr) if limit is None else limit):
                 raise TimeoutError(instr)
         bad = np.flatnonzero(self.memory.image != self.machine.memory)
         assert not len(bad), (instr, bad[:8] - 2 * ROOM, len(bad))
+        wanted = dict(act=0, delta=0, update=0) | {"delta" if instr["gradient"] else "act": saturated}
+        assert self.machine.saturated == wanted, instr
+        self.saturated[saturated > 0] += 1
         return taken
 
 
@@ -102,6 +108,7 @@ async def equals_the_machine_model(dut, stall):
         await bench.execute(operation)
     for _ in range(int(os.environ["COUNT"])):
         await bench.execute()
+    assert all(bench.saturated.values()), bench.saturated
 
 
 @cocotb.test()
