@@ -123,7 +123,7 @@ end else begin : g_engine
     wire [UNITS*1024-1:0] instruction;
     wire [UNITS-1:0]      starts, done, read_signal, written_signal;
     wire [3:0]            mismatch;   // load, wload, store, update: lengths do not agree
-    wire [2:0]            saturated;
+    wire [5:0]            saturated;  // compute 2, update, store 2, load
     wire [63:0]           loss, loss_load;
     gc_control #(
         .ADDR_W(ADDR_W), .MEM_W(MEM_W), .GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .WINDOWS(WINDOWS),
@@ -167,7 +167,8 @@ end else begin : g_engine
         .m_gate_ready(load_gate_ready), .m_gate_access(load_gate_access), .s_gate_valid(load_gate_back),
         .s_gate_data(gate_rd_data), .m_wr_valid(load_wr_valid), .m_wr_ready(load_wr_ready),
         .m_wr_access(load_wr_access), .m_wr_data(load_wr_data), .m_wr_gate_access(load_wr_gate_access),
-        .m_wr_gate(load_wr_gate), .s_clear(program_start), .sts_loss(loss_load)
+        .m_wr_gate(load_wr_gate), .s_clear(program_start), .sts_saturated(saturated[5]),
+        .sts_loss(loss_load)
     );
 
     // ---- Weight load and weight buffer
@@ -249,7 +250,7 @@ end else begin : g_engine
     // ---- Store and vector
     gc_store_side #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W)) u_store (
         .clk(clk), .rst(reset), .start(starts[STORE]), .m_done(done[STORE]), .m_bad(mismatch[2]),
-        .s_instruction(instruction[STORE*1024 +: 1024]), .cfg_base(base), .cfg_seed(seed), .m_hold(str_hold),
+        .sts_saturated(saturated[4:3]), .s_instruction(instruction[STORE*1024 +: 1024]), .cfg_base(base), .cfg_seed(seed), .m_hold(str_hold),
         .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr[8:0]), .m_rd_valid(str_rd_valid), .m_rd_ready(str_rd_ready),
         .m_rd_buffer(str_rd_buffer), .m_rd_access(str_rd_access), .m_rd_mark(str_rd_mark), .s_rd_valid(str_back),
         .s_rd_mark(str_back_mark), .s_rd_data(str_back_data), .m_rreq_valid(rreq_valid[5]),

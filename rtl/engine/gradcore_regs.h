@@ -178,8 +178,8 @@ extern "C" {
    compute_padding: cycles in which a pass waits until the columns of the one before have left. compute_turn_round:
    other busy cycles of compute: from one instruction to the next. compute_yield: cycles in which a step waits because
    an urgent STORE reads its operand buffer. saturated_act: vectors of sums that became activations, at least one of
-   them saturated. saturated_delta: the same of local gradients, of BP and of the loss. saturated_update: rows of
-   weights with a saturated gradient, momentum or weight. */
+   them saturated, and such beats of VECTOR. saturated_delta: the same of local gradients, of BP, of the loss, of
+   softmax and of VECTOR. saturated_update: rows of weights with a saturated gradient, momentum or weight. */
 #define GC_COUNTER_CYCLES                        0x100u
 #define GC_COUNTER_READ_BEATS                    0x108u
 #define GC_COUNTER_WRITE_BEATS                   0x110u

@@ -30,6 +30,7 @@ module gc_softmax #(
     output wire                m_valid,
     input  wire                m_ready,
     output wire [LANES*DW-1:0] m_data,          // signed
+    output reg                 sts_saturated,   // pulse: a result has a saturated lane
     output wire                sts_busy,        // vectors are inside; more may be wanted all the same
     output wire [63:0]         sts_loss         // whole when the last word has been taken
 );
@@ -141,6 +142,7 @@ module gc_softmax #(
     // Lanes.
     wire [SLICE*41-1:0] u;
     wire [SLICE*DW-1:0] delta;
+    wire [SLICE-1:0]    over;
     genvar l;
     generate
         for (l = 0; l < SLICE; l = l + 1) begin : g_lane
@@ -153,7 +155,8 @@ module gc_softmax #(
             gc_softmax_probability #(.DW(DW)) u_probability (
                 .clk(clk), .s_loss_shift(cfg_loss_shift), .s_e(e),
                 .s_reciprocal(reciprocal[l*26 +: 26]), .s_length(length[l*4 +: 4]),
-                .s_bit(late_bits[l]), .s_keep(late_kept[l]), .m_delta(delta[l*DW +: DW])
+                .s_bit(late_bits[l]), .s_keep(late_kept[l]), .m_delta(delta[l*DW +: DW]),
+                .m_over(over[l])
             );
         end
     endgenerate
@@ -163,11 +166,17 @@ module gc_softmax #(
 
     // Vectors again, with a promised place in the FIFO each.
     reg [LANES*DW-1:0] out_q;
-    reg                whole_q;
+    reg                whole_q, over_q;         // over_q: a slice that is here was saturated
     always @(posedge clk) begin
         if (end_valid) out_q <= {delta, out_q[LANES*DW-1:SLICE*DW]};
-        whole_q <= end_last;
-        if (rst) whole_q <= 1'b0;
+        if (end_valid) over_q <= !end_last && (over_q || |over);
+        whole_q       <= end_last;
+        sts_saturated <= end_last && (over_q || |over);
+        if (rst) begin
+            whole_q       <= 1'b0;
+            over_q        <= 1'b0;
+            sts_saturated <= 1'b0;
+        end
     end
     localparam [$clog2(ROOM):0] ALL = ROOM[$clog2(ROOM):0];
     wire [$clog2(ROOM):0] free, level_unused;

@@ -14,7 +14,8 @@ module gc_softmax_probability #(
     input  wire [3:0]    s_length,      // of the sum in bits, less 25
     input  wire          s_bit,
     input  wire          s_keep,        // 0: the gradient is zero
-    output wire [DW-1:0] m_delta        // signed
+    output wire [DW-1:0] m_delta,       // signed
+    output wire          m_over         // m_delta is saturated
 );
     localparam [1:0] HALF_UP = 2'd1;
 
@@ -51,13 +52,12 @@ module gc_softmax_probability #(
         d_q        <= {s_bit & ~p_q[15], p_q[15] ^ s_bit, p_q[14:0]} & {17{s_keep}};
     end
 
-    wire over_unused;
     gc_round_shift_step #(.IN_W(33), .OUT_W(DW), .SHIFT_W(5)) u_round (
         .clk(clk), .s_step(3'b111), .s_x({d_q, 16'd0}), .s_shift(s_loss_shift), .s_mode(HALF_UP), .s_rnd(16'd0),
-        .m_y(m_delta), .m_over(over_unused)
+        .m_y(m_delta), .m_over(m_over)
     );
 
-    wire _unused = &{1'b0, low2_q[12:0], top[18], sum_q[11:0], fine_q[7:0], over_unused};
+    wire _unused = &{1'b0, low2_q[12:0], top[18], sum_q[11:0], fine_q[7:0]};
 endmodule
 
 `default_nettype wire

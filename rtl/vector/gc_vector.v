@@ -18,6 +18,7 @@ module gc_vector #(
     input  wire               rst,
     input  wire               start,
     output reg                m_done,
+    output wire               sts_saturated,  // pulse: a beat of the result has a saturated word
     input  wire [2:0]         cfg_operation,
     input  wire               cfg_transpose,
     input  wire               cfg_relu,
@@ -214,7 +215,7 @@ module gc_vector #(
         .cfg_keep_threshold(cfg_keep_threshold), .cfg_n_base(cfg_n_base), .cfg_fold(cfg_fold),
         .cfg_n_beats(cfg_n_beats), .cfg_n_x(cfg_n_x), .s_start(begins),
         .s_valid(gathered), .s_index(gathered_again), .s_entries(entries), .m_give(give),
-        .m_valid(word_valid), .m_ready(word_ready), .m_data(word),
+        .m_valid(word_valid), .m_ready(word_ready), .m_data(word), .sts_saturated(sts_saturated),
         .s_scrub(s_scrub), .s_scrub_addr(s_scrub_addr),
         .s_point_valid(beat_valid && plain_q), .s_point_ready(point_ready), .s_points(beat), .sts_idle(idle)
     );

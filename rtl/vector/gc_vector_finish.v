@@ -37,6 +37,7 @@ module gc_vector_finish #(
     output wire                m_valid,
     input  wire                m_ready,
     output wire [MEM_W-1:0]    m_data,
+    output reg                 sts_saturated,  // pulse: a beat that has left has a saturated word
     // the table
     input  wire                s_scrub,
     input  wire [8:0]          s_scrub_addr,
@@ -49,6 +50,7 @@ module gc_vector_finish #(
     localparam PARTS   = WORDS/LANES;
     localparam LATENCY = 20;
     localparam CREDIT  = 32;
+    localparam WORD_W  = LANES*DW + 1;   // words of a part, and whether one is saturated
     localparam [2:0] INDEX = 3'd1, SUM = 3'd2, CHOOSE = 3'd3, TABLE = 3'd4, SLOPE = 3'd5, ADD = 3'd6;
 
     // ---- What the operation means for a lane
@@ -103,7 +105,9 @@ module gc_vector_finish #(
 
     // ---- Lanes, behind a credit for each place of the FIFO that catches their words
     wire                word_valid, word_ready, done;
-    wire [LANES*DW-1:0] made, word;
+    wire [LANES*DW-1:0] made;
+    wire [LANES-1:0]    over;
+    wire [WORD_W-1:0]   word;
     wire [LANES*16-1:0] place, point, next;
     wire                words_s_ready_unused;
     wire [$clog2(CREDIT):0] words_level_unused, credit_free_unused;
@@ -132,33 +136,39 @@ module gc_vector_finish #(
                 .cfg_add(add_q), .cfg_scale(scale_q), .cfg_scale_b(scale_b_q), .cfg_place(place_q),
                 .cfg_shift(shift_q), .cfg_mode(mode_q), .cfg_threshold(threshold_q), .s_entry(part[i*AW +: AW]),
                 .m_place(place[i*16 +: 16]), .s_point(point[i*16 +: 16]), .s_next(next[i*16 +: 16]),
-                .s_keep_rnd(keep_rnd[i*16 +: 16]), .s_rnd(rnd[i*16 +: 16]), .m_word(made[i*DW +: DW])
+                .s_keep_rnd(keep_rnd[i*16 +: 16]), .s_rnd(rnd[i*16 +: 16]), .m_word(made[i*DW +: DW]), .m_over(over[i])
             );
         end
     endgenerate
-    gc_stream_fifo #(.WIDTH(LANES*DW), .DEPTH(CREDIT)) u_words (
-        .clk(clk), .rst(rst), .s_valid(done), .s_ready(words_s_ready_unused), .s_data(made),
+    gc_stream_fifo #(.WIDTH(WORD_W), .DEPTH(CREDIT)) u_words (
+        .clk(clk), .rst(rst), .s_valid(done), .s_ready(words_s_ready_unused), .s_data({|over, made}),
         .m_valid(word_valid), .m_ready(word_ready), .m_data(word), .sts_level(words_level_unused)
     );
 
     // ---- Beats of the result
-    wire [WORDS*DW-1:0] beat;
+    wire [PARTS*WORD_W-1:0] beat;
+    wire [PARTS-1:0]    beat_over;
     wire                beat_last_unused;
     wire [$clog2(PARTS):0] beat_words_unused;
-    gc_stream_upsize #(.WIDTH(LANES*DW), .RATIO(PARTS)) u_beats (
+    gc_stream_upsize #(.WIDTH(WORD_W), .RATIO(PARTS)) u_beats (
         .clk(clk), .rst(rst), .s_valid(word_valid), .s_ready(word_ready), .s_last(1'b0), .s_data(word),
         .m_valid(m_valid), .m_ready(m_ready), .m_data(beat),
         .m_last(beat_last_unused), .m_words(beat_words_unused)
     );
     generate
         for (i = 0; i < WORDS; i = i + 1) begin : g_word
+            localparam AT = i/LANES*WORD_W + i%LANES*DW;
             if (EW > DW) begin : g_extend
-                assign m_data[i*EW +: EW] = {{(EW-DW){beat[i*DW+DW-1]}}, beat[i*DW +: DW]};
+                assign m_data[i*EW +: EW] = {{(EW-DW){beat[AT+DW-1]}}, beat[AT +: DW]};
             end else begin : g_same
-                assign m_data[i*EW +: EW] = beat[i*DW +: DW];
+                assign m_data[i*EW +: EW] = beat[AT +: DW];
             end
         end
+        for (i = 0; i < PARTS; i = i + 1) begin : g_over
+            assign beat_over[i] = beat[i*WORD_W + LANES*DW];
+        end
     endgenerate
+    always @(posedge clk) sts_saturated <= m_valid && m_ready && |beat_over && !rst;
 
     wire _unused = &{1'b0, cfg_shift_b[4], queue_s_ready_unused, queue_level_unused, words_s_ready_unused,
                      words_level_unused, credit_free_unused, beat_last_unused, beat_words_unused};

@@ -28,7 +28,8 @@ module gc_vector_finish_lane #(
     input  wire [15:0]   s_next,
     input  wire [15:0]   s_keep_rnd,
     input  wire [15:0]   s_rnd,
-    output wire [DW-1:0] m_word          // signed
+    output wire [DW-1:0] m_word,         // signed
+    output wire          m_over          // m_word is saturated
 );
     localparam XW = DW + 14;
     localparam FW = DW + 31;             // of a shifted word
@@ -111,13 +112,12 @@ module gc_vector_finish_lane #(
     end
 
     // ---- Cycles 18 to 20
-    wire over_unused;
     gc_round_shift #(.IN_W(48), .OUT_W(DW), .SHIFT_W(6)) u_round (
         .clk(clk), .s_x(sum_q), .s_shift(cfg_shift), .s_mode(cfg_mode), .s_rnd(s_rnd),
-        .m_y(m_word), .m_over(over_unused)
+        .m_y(m_word), .m_over(m_over)
     );
 
-    wire _unused = &{1'b0, s_entry, fine_q[15:0], over_unused, second_q[33:32]};
+    wire _unused = &{1'b0, s_entry, fine_q[15:0], second_q[33:32]};
 endmodule
 
 `default_nettype wire

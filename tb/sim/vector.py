@@ -24,7 +24,10 @@ def vector():
     machine = Machine(EngineConfig(4, 4, 8, 8), image, "program")
     machine.table[:], machine.seed = 0, 0x9D2C5680
     for operation in (LOAD_TABLE, *range(LOAD_TABLE)) * 4:
-        drawn, out = vectors.random_vector(random, machine.config, 700, operation), 8 * random.randrange(1 << 12)
+        drawn = vectors.random_vector(
+            random, machine.config, 700, operation, 300
+        )  # taps: the player does not wait long
+        out = 8 * random.randrange(1 << 12)
         vectors.place(drawn, *(8 * random.randrange(1 << 12) for _ in range(2)), out)
         found.send(instruction=int.from_bytes(encode(drawn.instr)[:82], "little"))
         work = Vector(machine, drawn.instr)

@@ -7,7 +7,7 @@ import cocotb
 import numpy as np
 import pytest
 
-from gradcore.ops.loss import loss_delta
+from gradcore.machine.drain import loss_gradient
 from gradcore.ops.softmax import difference
 from tb.support.bench import PAUSES, Sink, Source, cycles, reset, start
 from tb.support.bits import pack, unpack
@@ -41,7 +41,8 @@ class Frame:
             cfg_loss_shift=31 - fd,
         )
         d, self.loss = difference(z[:, :classes], self.bits[:, :classes] & kept[:, None], fo)
-        delta = loss_delta(np.where(kept[:, None], d, 0), 31 - fd, self.width)
+        delta, saturated = loss_gradient(np.where(kept[:, None], d, 0), 31 - fd, self.width)
+        self.saturated = int(saturated.any(axis=0).sum())
         self.delta = np.pad(delta, ((0, 0), (0, spare))).T.tolist()
 
     @property
@@ -53,6 +54,13 @@ class Frame:
         return [{"gate": pack(vector, 1)} for vector in self.bits.T.astype(int).tolist()]
 
 
+async def note(dut, seen: list):
+    """Whether a result was saturated, cycle by cycle."""
+    while True:
+        seen.append(int(dut.sts_saturated.value))
+        await cycles(dut, 1)
+
+
 async def play(dut, source, gates, sink, frame):
     for name, value in frame.fields.items():
         getattr(dut, name).value = value
@@ -60,12 +68,15 @@ async def play(dut, source, gates, sink, frame):
     await cycles(dut, 1)
     dut.start.value = 0
     sink.words.clear()
+    watch = cocotb.start_soon(note(dut, seen := []))
     gate_task = cocotb.start_soon(gates.send(frame.gates))
     await source.send(frame.words)
     await gate_task
     found = await sink.receive(len(frame.delta))
     assert [unpack(word["data"], frame.width, frame.lanes) for word in found] == frame.delta
     await cycles(dut, 8)
+    watch.cancel()
+    assert sum(seen) == frame.saturated
     assert not dut.sts_busy.value and not dut.s_ready.value
 
 

@@ -66,7 +66,7 @@ def random_vector(rng, config: EngineConfig, room: int, operation: int | None = 
         kind = rng.choice(OPERATIONS) if operation is None else operation
         fields = dict(operation=kind, rounding=rng.randrange(4), relu=rng.randrange(2), multiplier=rng.getrandbits(16))
         fields |= dict(shift=rng.choice([0, rng.randrange(16), rng.randrange(48)]), shift_a=rng.randrange(16))
-        fields["shift_b"] = rng.randrange(16)
+        fields |= dict(shift_b=rng.randrange(16), gradient=rng.randrange(2))
         fields |= dict(rnd_tag=rng.getrandbits(16), n_base=rng.getrandbits(16), fold=rng.randint(0, config.log_grid))
         if kind in (TABLE, SLOPE):
             fields["shift_a"] = rng.choice([rng.randint(-16, 15), 16 - config.data_width])

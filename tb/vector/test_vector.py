@@ -9,6 +9,7 @@ import pytest
 
 from gradcore.compiler.moves import COLUMNS_KEPT, PAIR_ROWS_KEPT, ROWS_KEPT
 from gradcore.isa.config import EngineConfig
+from gradcore.isa.fold import to_bytes
 from gradcore.isa.instruction import ADD, CHOOSE, FIELDS, LOAD_TABLE, MAXIMUM, SUM, Opcode, instruction
 from gradcore.machine.machine import Machine
 from gradcore.machine.vector import Vector
@@ -77,19 +78,23 @@ class Bench:
         instr["base_sel"], instr["base_sel_b"], instr["base_sel_out"] = 0, 1, 2
         self.machine.bases = [*bases.values(), 0]
         self.machine.seed = random.getrandbits(32)
+        self.machine.saturated = dict.fromkeys(self.machine.saturated, 0)
         work = Vector(self.machine, instr)
         work.drain(work.gather())
         drive(self.dut, instr, bases, self.machine.seed)
         self.dut.start.value = 1
         await cycles(self.dut, 1)
-        self.dut.start.value, taken = 0, 0
+        self.dut.start.value, taken, saturated = 0, 0, 0
         while not self.dut.m_done.value:
             await cycles(self.dut, 1)
             taken += 1
+            saturated += int(self.dut.sts_saturated.value)
             if taken == (100_000 + 20 * taps(instr) if limit is None else limit):
                 raise TimeoutError(instr)
         bad = np.flatnonzero(self.memory.image != self.machine.memory)
         assert not len(bad), (instr, bad[:8] - 2 * ROOM, len(bad))
+        wanted = dict(act=0, delta=0, update=0) | {"delta" if instr["gradient"] else "act": saturated}
+        assert self.machine.saturated == wanted, instr
         return taken
 
 
@@ -163,6 +168,25 @@ async def drops_words_by_their_places(dut):
             threshold = random.choice([*limits, random.getrandbits(16)])
             instr = instruction(Opcode.VECTOR, operation=SUM, keep_threshold=threshold, **ones, **more)
             await bench.run(instr, dict.fromkeys(("base", "base_b", "base_out"), 0))
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=[0.0, 0.3])
+async def a_beat_counts_once(dut, stall):
+    """Beats of words that just fit when they are doubled, none, one or all of them replaced by some that do not."""
+    await start(dut, start=0, s_scrub=0)
+    bench, top = Bench(dut, stall=stall, latency=4), 1 << parameter("DW") - 2
+    shape, rng = (60, parameter("MEM_W") // 8 // config().word_bytes), np.random.default_rng(random.getrandbits(32))
+    words, large = (rng.choice(some, shape) for some in ([-top, 0, top - 1], [-2 * top, -top - 1, top, 2 * top - 1]))
+    for beat, many in enumerate(rng.permutation([0, 1, shape[1]] * 20)):
+        at = rng.permutation(shape[1])[:many]
+        words[beat, at] = large[beat, at]
+    data = to_bytes(words, config().word_bytes).ravel()
+    bench.memory.image[: len(data)] = bench.machine.memory[: len(data)] = data
+    ones = dict.fromkeys(("n_y", "n_x", "n_ky", "n_kx", "step_y", "step_x", "height", "width"), 1)
+    instr = instruction(Opcode.VECTOR, operation=SUM, multiplier=2, n_beats=len(words), addr_out=ROOM, **ones)
+    await bench.run(instr, dict.fromkeys(("base", "base_b", "base_out"), 0))
+    assert bench.machine.saturated["act"] == 40
 
 
 # (operation, taps, steps) of windows that overlap and are too large for the slots: by a row, by a column, by both.

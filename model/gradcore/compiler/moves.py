@@ -70,11 +70,12 @@ def _keeps(windows: Windows, back: bool, pair: bool) -> bool:
 
 @dataclass(frozen=True)
 class Move:
-    """VECTORs of an image group for the stages behind a layer."""
+    """VECTORs of an image group for the stages behind a layer. gradient: they make local gradients."""
 
     setting: Setting
     layer: str
     group: int
+    gradient: int = 0
 
     def whole(self, operation: int, sources: list[MapTensor], result: MapTensor, **more: int) -> list[Op]:
         """Word by word: the tensors lie alike. A band is one pixel, if that is not too long; with random numbers each
@@ -205,7 +206,7 @@ class Move:
         written, read = bands
         (_, target, _) = dram_range(result, self.group, written)
         starts = [(dram_range(tensor, group)[1] + corner) % DRAM_ADDRESSES for tensor in sources]
-        more = dict(addr_out=target + behind) | dict(zip(("addr", "addr_b"), starts))
+        more = dict(gradient=self.gradient, addr_out=target + behind) | dict(zip(("addr", "addr_b"), starts))
         instr = make(Opcode.VECTOR, self.layer, operation=operation, **more, **place)
         made, beats = [result, indices] if indices else [result], place["n_beats"]
         results = place["n_y"] * place["n_x"] * beats * len(made)

@@ -30,7 +30,7 @@ def spread_delta(body: Body, index: int) -> None:
     assert spread
     windows = Windows((1, 1), setting.network.parameters[index].stride)
     for group in range(delta.layout.groups):
-        move = Move(setting, setting.layers[index].name, group)
+        move = Move(setting, setting.layers[index].name, group, gradient=1)
         insert(body, move.back(SUM, windows, [delta], spread, multiplier=1))
 
 

@@ -57,7 +57,7 @@ def backward_stages(body: Body, index: int) -> None:
     for group in range(_groups(setting, index)):
         ops: list[Op] = []
         for place in reversed(setting.memory.stages[index]):
-            move = Move(setting, setting.layers[index].name, group)
+            move = Move(setting, setting.layers[index].name, group, gradient=1)
             if place.error and group < place.result.layout.groups:
                 for one in place.sums:
                     ops += move.whole(ADD, [*one.terms], one.result)

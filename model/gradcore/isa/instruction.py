@@ -191,6 +191,7 @@ FIELDS: dict[Opcode, dict[str, Field]] = {
         "transpose": Field(2, 3, 1),
         "relu": Field(2, 4, 1),
         "rounding": Field(2, 5, 2),
+        "gradient": Field(2, 7, 1),
         "base_sel": Field(2, 8, 2),
         "base_sel_b": Field(2, 10, 2),
         "base_sel_out": Field(2, 12, 2),

@@ -78,12 +78,13 @@ def loss(
     """(delta, whether each was saturated, sum of d^2) of outputs `z`; lanes that are not enabled have d = 0."""
     name = _LOSS[instr["loss"]]
     d = np.where(enable, difference(name, z, bits != 0, instr["t_pos"], instr["t_neg"]), 0)
-    delta = loss_delta(d, instr["loss_shift"], width)
-    return (
-        delta,
-        delta != round_shift(int64(d) << 16, instr["loss_shift"], "half_up"),
-        int((d.astype(object) ** 2).sum()) if d.size else 0,
-    )
+    return *loss_gradient(d, instr["loss_shift"], width), int((d.astype(object) ** 2).sum()) if d.size else 0
+
+
+def loss_gradient(d: np.ndarray, shift: int, width: int) -> tuple[np.ndarray, np.ndarray]:
+    """(delta, whether each was saturated) of differences to the targets."""
+    delta = loss_delta(d, shift, width)
+    return delta, delta != round_shift(int64(d) << 16, shift, "half_up")
 
 
 def pool(a: np.ndarray, gate: np.ndarray, inside: np.ndarray, grid: int, fold: int) -> tuple[np.ndarray, np.ndarray]:

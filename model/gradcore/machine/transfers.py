@@ -10,10 +10,10 @@ import numpy as np
 from gradcore.isa.fold import from_bytes, lane_images, to_bytes
 from gradcore.isa.instruction import GATE_BUFFER, READINGS, SHIFT_AT_0, Instruction
 from gradcore.machine.banks import Banks
+from gradcore.machine.drain import loss_gradient
 from gradcore.numerics.fixed_point import saturate
 from gradcore.numerics.random_numbers import position_random
 from gradcore.ops import softmax
-from gradcore.ops.loss import loss_delta
 from gradcore.ops.optimiser import UpdateParameters, saturates, update
 
 if TYPE_CHECKING:
@@ -125,9 +125,11 @@ class Load(_Vectors):
         bits = gate.read(self._index(gate, instr["gate_base"], 0, 0)).reshape(-1, config.lanes) & 1
         labelled = (bits[:classes] & kept).T.astype(bool)
         d, loss = softmax.difference(readings[0, :classes].T, labelled, instr["u_shift"] - SHIFT_AT_0)
+        delta, saturated = loss_gradient(np.where(kept[:, None], d, 0), instr["loss_shift"], config.data_width)
         self.machine.loss += loss
+        self.machine.saturated["delta"] += int(saturated.any(axis=0).sum())
         vectors = np.zeros((*self.counts[:3], instr["n_c"], config.lanes), np.int64)
-        vectors[0, 0, 0, :classes] = loss_delta(np.where(kept[:, None], d, 0), instr["loss_shift"], config.data_width).T
+        vectors[0, 0, 0, :classes] = delta.T
         return vectors
 
     def spoil(self, rng: np.random.Generator) -> None:

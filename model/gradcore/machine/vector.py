@@ -9,7 +9,7 @@ import numpy as np
 from gradcore.isa.fold import from_bytes, lane_images, to_bytes
 from gradcore.isa.instruction import ADD, CHOOSE, INDEX, LOAD_TABLE, MAXIMUM, SLOPE, SUM, Instruction
 from gradcore.machine.drain import STOCHASTIC
-from gradcore.numerics.fixed_point import requantize, saturate
+from gradcore.numerics.fixed_point import round_shift, saturate
 from gradcore.numerics.random_numbers import even_bits, odd_bits, position_random
 from gradcore.ops.activation import SEGMENT
 
@@ -102,7 +102,7 @@ class Vector:
         b = b.reshape(len(taps), words)
         if operation == CHOOSE:
             chosen = b == self._narrow(numbers)[:, None]
-            return saturate(np.where(chosen, a, 0).sum(axis=0), config.data_width)
+            return self._counted(np.where(chosen, a, 0).sum(axis=0))
         if not taps:  # the only pixel lies outside the map
             return np.zeros(words, np.int64)
         if operation == ADD:
@@ -121,7 +121,14 @@ class Vector:
     def _rounded(self, sums: np.ndarray, y: int, x: int) -> np.ndarray:
         mode = self.instr["rounding"]
         rnd = self._random(self.instr["rnd_tag"], y, x) if mode == STOCHASTIC else None
-        return requantize(sums, self.instr["shift"], self.machine.config.data_width, mode, rnd)
+        return self._counted(round_shift(sums, self.instr["shift"], mode, rnd))
+
+    def _counted(self, numbers: np.ndarray) -> np.ndarray:
+        """Words of the numbers of a pixel; a beat counts once, however many of its words were saturated."""
+        words = saturate(numbers, self.machine.config.data_width)
+        beats = (words != numbers).reshape(self.instr["n_beats"], -1).any(axis=1)
+        self.machine.saturated["delta" if self.instr["gradient"] else "act"] += int(beats.sum())
+        return words
 
     def _random(self, tag: int, y: int, x: int) -> np.ndarray:
         """Random numbers of `tag` of the words of a pixel of the result, which is a block of pixels of a map."""

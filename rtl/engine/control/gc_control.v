@@ -65,7 +65,7 @@ module gc_control #(
     input  wire                s_step,
     input  wire                s_pad,
     input  wire                s_yield,
-    input  wire [2:0]          s_saturated,        // a vector of activations, of deltas, a row of an update
+    input  wire [5:0]          s_saturated,        // act and delta of compute, update, act and delta of store, load
     input  wire                s_overflow,
     input  wire [127:0]        s_loss,             // of LOAD, of COMPUTE
     output wire [4:0]          sts_active,         // an instruction is being executed
@@ -239,8 +239,11 @@ module gc_control #(
     );
 
     // ---- Counters: per unit busy, waiting for each producer, idle; they sum to the cycles
+    wire [1:0] acts   = {1'b0, s_saturated[0]} + {1'b0, s_saturated[3]};
+    wire [1:0] deltas = {1'b0, s_saturated[1]} + {1'b0, s_saturated[4]} + {1'b0, s_saturated[5]};
+    wire       counts = running && !preparing;
     wire [COUNTERS-1:0] events;
-    assign events[7:0]   = {2'd0, s_saturated, s_moves[1:0], 1'b1};
+    assign events[7:0]   = {2'd0, s_saturated[2], deltas[0], acts[0], s_moves[1:0], 1'b1};
     assign events[51:48] = {4{busy[COMPUTE]}} & {s_yield, !s_step && !s_pad && !s_yield, s_pad, s_step};
     generate
         for (e = 0; e < UNITS; e = e + 1) begin : g_events
@@ -248,7 +251,8 @@ module gc_control #(
         end
     endgenerate
     gc_counters #(.N(COUNTERS)) u_counters (
-        .clk(clk), .rst(rst), .clear(start), .s_event((running && !preparing) ? events : {COUNTERS{1'b0}}),
+        .clk(clk), .rst(rst), .clear(start), .s_event(events & {COUNTERS{counts}}),
+        .s_twice({{(COUNTERS-5){1'b0}}, {deltas[1], acts[1]} & {2{counts}}, 3'd0}),
         .s_read(s_reg_read && |s_reg_addr[11:8]), .s_high(s_reg_addr[2]), .s_index({~s_reg_addr[8], s_reg_addr[7:3]}),
         .m_data(counter_data)
     );

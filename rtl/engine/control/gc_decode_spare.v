@@ -43,7 +43,7 @@ module gc_decode_spare (
         s_instruction[16*30+4 +: 12], s_instruction[16*31 +: 16*33]
     };
     assign m_vector = |{
-        s_instruction[16*0+15], s_instruction[16*1 +: 5], s_instruction[16*2+7], s_instruction[16*2+14 +: 2],
+        s_instruction[16*0+15], s_instruction[16*1 +: 5], s_instruction[16*2+14 +: 2],
         s_instruction[16*34 +: 16*2], s_instruction[16*38+2 +: 14], s_instruction[16*41 +: 16*23]
     };
 

@@ -129,11 +129,11 @@ module gc_instruction_check #(
     wire [15:0] vec_n_beats, vec_n_y, vec_n_x, vec_height, vec_width, vec_threshold;
     wire [31:0] vec_stride_y, vec_stride_x, vec_advance_y, vec_advance_x, vec_index_behind;
     wire [47:0] vec_addr, vec_addr_b, vec_addr_out;
-    wire [104:0] vec_unused;
+    wire [105:0] vec_unused;
     gc_decode_vector u_vector (
         .s_instruction(s_instruction),
         .m_operation(vec_operation), .m_transpose(vec_transpose), .m_relu(vec_unused[0]),
-        .m_rounding(vec_unused[56:55]),
+        .m_rounding(vec_unused[56:55]), .m_gradient(vec_unused[89]),
         .m_base_sel(vec_unused[2:1]), .m_base_sel_b(vec_unused[4:3]), .m_base_sel_out(vec_unused[6:5]),
         .m_addr(vec_addr), .m_addr_b(vec_addr_b), .m_addr_out(vec_addr_out), .m_stride_y(vec_stride_y),
         .m_stride_x(vec_stride_x), .m_advance_y(vec_advance_y), .m_advance_x(vec_advance_x), .m_n_beats(vec_n_beats),
@@ -142,7 +142,7 @@ module gc_instruction_check #(
         .m_phase_x(vec_phase_x), .m_height(vec_height), .m_width(vec_width), .m_multiplier(vec_unused[54:39]),
         .m_shift(vec_shift), .m_shift_a(vec_shift_a), .m_shift_b(vec_shift_b),
         .m_rnd_tag(vec_unused[72:57]), .m_n_base(vec_unused[88:73]), .m_fold(vec_fold),
-        .m_index_behind(vec_index_behind), .m_keep_threshold(vec_threshold), .m_keep_tag(vec_unused[104:89])
+        .m_index_behind(vec_index_behind), .m_keep_threshold(vec_threshold), .m_keep_tag(vec_unused[105:90])
     );
     wire spare_end, spare_load, spare_loadw, spare_compute, spare_store, spare_update, spare_vector;
     gc_decode_spare u_spare (

@@ -8,6 +8,7 @@ module gc_decode_vector (
     output wire          m_transpose,
     output wire          m_relu,
     output wire [1:0]    m_rounding,
+    output wire          m_gradient,
     output wire [1:0]    m_base_sel,
     output wire [1:0]    m_base_sel_b,
     output wire [1:0]    m_base_sel_out,
@@ -46,6 +47,7 @@ module gc_decode_vector (
     assign m_transpose    = s_instruction[16*2+3];
     assign m_relu         = s_instruction[16*2+4];
     assign m_rounding     = s_instruction[16*2+5 +: 2];
+    assign m_gradient     = s_instruction[16*2+7];
     assign m_base_sel     = s_instruction[16*2+8 +: 2];
     assign m_base_sel_b   = s_instruction[16*2+10 +: 2];
     assign m_base_sel_out = s_instruction[16*2+12 +: 2];

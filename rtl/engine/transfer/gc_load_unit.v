@@ -43,8 +43,9 @@ module gc_load_unit #(
     output wire [GRID*GRID*DW-1:0] m_wr_data,
     output wire [ACCESS_W-1:0]     m_wr_gate_access,
     output wire [GRID*GRID-1:0]    m_wr_gate,    // what the gate buffer takes
-    // loss of softmax
+    // softmax
     input  wire                    s_clear,
+    output wire                    sts_saturated,  // pulse: a vector of local gradients
     output wire [63:0]             sts_loss
 );
     localparam LANES       = GRID*GRID;
@@ -172,7 +173,7 @@ module gc_load_unit #(
         .s_valid(vec_valid && softmax), .s_ready(take_z), .s_data(vec_data),
         .s_gate_valid(gate_valid), .s_gate_ready(take_target), .s_gate(gate_data),
         .m_valid(delta_valid), .m_ready(up_ready && softmax), .m_data(delta),
-        .sts_busy(softmax_busy), .sts_loss(sts_loss)
+        .sts_saturated(sts_saturated), .sts_busy(softmax_busy), .sts_loss(sts_loss)
     );
     assign vec_ready  = softmax ? take_z : up_ready;
     assign gate_ready = softmax ? take_target : up_gate_ready;

@@ -19,6 +19,7 @@ module gc_store_side #(
     input  wire [31:0]             cfg_seed,
     output wire                    m_done,
     output wire                    m_bad,
+    output wire [1:0]              sts_saturated,  // pulses: a beat of VECTOR, of activations, of local gradients
     input  wire                    s_scrub,
     input  wire [8:0]              s_scrub_addr,
     // buffers, read side
@@ -73,7 +74,7 @@ module gc_store_side #(
         .m_wdat_strb(m_wdat_strb[0 +: MEM_W/8]), .m_wdat_last(m_wdat_last[0]), .s_wrsp_valid(s_wrsp_valid[0])
     );
 
-    wire        transpose, relu;
+    wire        transpose, relu, gradient, saturated;
     wire [1:0]  rounding, base_sel, base_sel_b, base_sel_out, fold;
     wire [2:0]  operation;
     wire [4:0]  shift_a, shift_b;
@@ -85,7 +86,8 @@ module gc_store_side #(
     wire [47:0] addr, addr_b, addr_out;
     gc_decode_vector u_decode (
         .s_instruction(s_instruction),
-        .m_operation(operation), .m_transpose(transpose), .m_relu(relu), .m_rounding(rounding), .m_base_sel(base_sel),
+        .m_operation(operation), .m_transpose(transpose), .m_relu(relu), .m_rounding(rounding),
+        .m_gradient(gradient), .m_base_sel(base_sel),
         .m_base_sel_b(base_sel_b), .m_base_sel_out(base_sel_out), .m_addr(addr), .m_addr_b(addr_b),
         .m_addr_out(addr_out), .m_stride_y(stride_y), .m_stride_x(stride_x), .m_advance_y(advance_y),
         .m_advance_x(advance_x), .m_n_beats(n_beats), .m_n_y(n_y), .m_n_x(n_x), .m_n_ky(n_ky), .m_n_kx(n_kx),
@@ -102,7 +104,7 @@ module gc_store_side #(
     end
     gc_vector #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_vector (
         .clk(clk), .rst(rst), .start(start && opcode == VECTOR), .m_done(vector_done),
-        .cfg_base(base_q), .cfg_base_b(base_b_q), .cfg_base_out(base_out_q),
+        .sts_saturated(saturated), .cfg_base(base_q), .cfg_base_b(base_b_q), .cfg_base_out(base_out_q),
         .cfg_operation(operation), .cfg_transpose(transpose), .cfg_relu(relu), .cfg_rounding(rounding),
         .cfg_addr(addr), .cfg_addr_b(addr_b), .cfg_addr_out(addr_out), .cfg_stride_y(stride_y),
         .cfg_stride_x(stride_x), .cfg_advance_y(advance_y), .cfg_advance_x(advance_x), .cfg_n_beats(n_beats),
@@ -120,6 +122,8 @@ module gc_store_side #(
         .m_wdat_valid(m_wdat_valid[1]), .m_wdat_ready(m_wdat_ready[1]), .m_wdat_data(m_wdat_data[MEM_W +: MEM_W]),
         .m_wdat_strb(m_wdat_strb[MEM_W/8 +: MEM_W/8]), .m_wdat_last(m_wdat_last[1]), .s_wrsp_valid(s_wrsp_valid[1])
     );
+
+    assign sts_saturated = {gradient, !gradient} & {2{saturated}};
 
     wire _unused = &{1'b0, common_unused};
 endmodule

@@ -8,7 +8,7 @@ module gc_softmax_tb;
     localparam IN_W  = 3 + 8 + 8 + 6 + 5 + LANES + LANES*DW;
 
     wire                clk, rst, valid, is_start, is_gate, is_sum, room, data_ready, gate_valid, gate_ready, m_valid;
-    wire                m_ready, busy;
+    wire                m_ready, busy, saturated;
     wire [IN_W-1:0]     word;
     wire [7:0]          vectors, classes;
     wire [5:0]          u_shift;
@@ -34,10 +34,11 @@ module gc_softmax_tb;
         .cfg_u_shift(u_shift), .cfg_loss_shift(loss_shift), .s_clear(1'b0),
         .s_valid(valid && !is_start && !is_gate && !is_sum), .s_ready(data_ready), .s_data(data),
         .s_gate_valid(gate_valid), .s_gate_ready(gate_ready), .s_gate(next_gate),
-        .m_valid(m_valid), .m_ready(m_ready), .m_data(m_data), .sts_busy(busy), .sts_loss(loss)
+        .m_valid(m_valid), .m_ready(m_ready), .m_data(m_data), .sts_saturated(saturated),
+        .sts_busy(busy), .sts_loss(loss)
     );
 
-    wire _unused = &{1'b0, busy};
+    wire _unused = &{1'b0, busy, saturated};
 endmodule
 
 `default_nettype wire

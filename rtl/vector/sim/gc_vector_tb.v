@@ -6,7 +6,7 @@
 module gc_vector_tb;
     localparam ADDR_W = 33, MEM_W = 64, IN_W = 656;
 
-    wire              clk, rst, valid, s_ready, done;
+    wire              clk, rst, valid, s_ready, done, saturated;
     wire [IN_W-1:0]   word;
     wire [MEM_W-1:0]  wdat_data;
     wire              rreq_valid, wreq_valid, wdat_valid, wdat_last;
@@ -24,7 +24,7 @@ module gc_vector_tb;
         .s_valid(wdat_valid && writing_q), .s_ready(s_ready), .s_data({write_at_q, wdat_data})
     );
     gc_vector #(.GRID(4), .DW(8), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_vector (
-        .clk(clk), .rst(rst), .start(valid && ready), .m_done(done),
+        .clk(clk), .rst(rst), .start(valid && ready), .m_done(done), .sts_saturated(saturated),
         .cfg_base({ADDR_W{1'b0}}), .cfg_base_b({ADDR_W{1'b0}}), .cfg_base_out({ADDR_W{1'b0}}),
         .cfg_operation(word[32 +: 3]), .cfg_transpose(word[35]), .cfg_relu(word[36]), .cfg_rounding(word[37 +: 2]),
         .cfg_addr(word[48 +: 48]), .cfg_addr_b(word[96 +: 48]), .cfg_addr_out(word[144 +: 48]),
@@ -76,7 +76,7 @@ module gc_vector_tb;
         end
     end
 
-    wire _unused = &{1'b0, wreq_len, wdat_strb, word, read_at_q};
+    wire _unused = &{1'b0, wreq_len, wdat_strb, word, read_at_q, saturated};
 endmodule
 
 `default_nettype wire

@@ -44,6 +44,7 @@ INPUTS = (
 PROGRAM = 0x8000
 END = int.from_bytes(isa.encode(isa.instruction(Opcode.END)), "little")
 SCRUB = 40  # cycles
+SATURATED = "act", "delta", "update", "act", "delta", "delta"  # what the bits of s_saturated are
 UNNAMED = {0: 0xFFC, 4: 0xFFFF0000, 8: 0xFFF, 12: 0xFFFF0000}  # bits of a window's registers
 
 
@@ -180,6 +181,27 @@ async def a_second_start_in_the_next_cycle_is_none(dut):
     await control.write(reg.CTRL, reg.START)
     await control.ended()
     assert control.status == reg.DONE and control.fetches == 2
+
+
+@cocotb.test()
+async def saturations_that_meet_all_count(dut):
+    control = await begin(dut)
+    await control.program(True)
+    await control.write(reg.WATCHDOG, 1 << 20)
+    counts = dict.fromkeys(reg.SATURATIONS, 0)
+    dut.m_rreq_ready.value = 0
+    await control.write(reg.CTRL, reg.START)
+    for _ in range(300):
+        flags = random.choice([random.getrandbits(len(SATURATED)), (1 << len(SATURATED)) - 1, 0])
+        dut.s_saturated.value = flags
+        await ReadOnly()
+        for n, kind in enumerate(SATURATED):
+            counts[kind] += int(dut.counts.value) & flags >> n
+        await cycles(dut, 1)
+    dut.s_saturated.value, dut.m_rreq_ready.value = 0, 1
+    await control.ended()
+    found = {name: await control.read(reg.COUNTERS + 8 * n) for n, name in reg.COUNTER_NAMES.items()}
+    assert counts == {kind: found[f"saturated.{kind}"] for kind in counts}
 
 
 def test_control():

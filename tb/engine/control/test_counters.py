@@ -11,7 +11,7 @@ from tb.support.runner import parameter, run
 async def counts_events_and_keeps_the_high_word(dut):
     """Counters start just below a carry into the high word or below their end, so that a pair of reads meets one."""
     n = parameter("N")
-    await start(dut, clear=1, s_event=0, s_read=0, s_high=0, s_index=0)
+    await start(dut, clear=1, s_event=0, s_twice=0, s_read=0, s_high=0, s_index=0)
     await cycles(dut, 1)
     dut.clear.value, counts, high, data = 0, [0] * n, None, None
     for i in range(4000):
@@ -19,19 +19,15 @@ async def counts_events_and_keeps_the_high_word(dut):
             for k in range(n):
                 counts[k] = (random.getrandbits(16) << 32) - 1 - random.randrange(200) & (1 << 48) - 1
                 dut.g_counter[k].g_used.count_q.value = counts[k]
-        clear, events, read = i % 500 == 99, random.getrandbits(n), random.random() < 0.7
+        clear, events, twice, read = i % 500 == 99, random.getrandbits(n), random.getrandbits(n), random.random() < 0.7
         second, index = high is not None and random.random() < 0.5, random.randrange(64)
-        dut.clear.value, dut.s_event.value, dut.s_read.value, dut.s_high.value, dut.s_index.value = (
-            clear,
-            events,
-            read,
-            second,
-            index,
-        )
+        dut.clear.value, dut.s_event.value, dut.s_twice.value = clear, events, twice
+        dut.s_read.value, dut.s_high.value, dut.s_index.value = read, second, index
         if read:
             count = counts[index] if index < n else 0
             data, high = (high, high) if second else (count & 0xFFFFFFFF, count >> 32)
-        counts = [0 if clear else count + (events >> k & 1) & (1 << 48) - 1 for k, count in enumerate(counts)]
+        added = [(events >> k & 1) + 2 * (twice >> k & 1) for k in range(n)]
+        counts = [0 if clear else count + more & (1 << 48) - 1 for count, more in zip(counts, added)]
         await cycles(dut, 1)
         assert data is None or int(dut.m_data.value) == data
 

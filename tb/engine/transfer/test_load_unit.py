@@ -95,7 +95,7 @@ class Buffers:
     """Answers reads of gates in order after some cycles and takes the writes."""
 
     def __init__(self, dut, stall):
-        self.dut, self.stall, self.machine = dut, stall, None
+        self.dut, self.stall, self.machine, self.saturated = dut, stall, None, 0
         cocotb.start_soon(self._run())
 
     def begin(self, machine, *instructions):
@@ -120,6 +120,7 @@ class Buffers:
             )
             await ReadOnly()
             if self.machine and not dut.rst.value:
+                self.saturated += int(dut.sts_saturated.value)
                 if dut.m_gate_valid.value and dut.m_gate_ready.value:
                     gate = self.machine.gate.words.reshape(-1)[words(self.machine, int(dut.m_gate_access.value))]
                     queue.append((now + random.randint(5, 9), pack(gate, 1)))
@@ -140,7 +141,7 @@ class Buffers:
 @cocotb.parametrize(stall=[0.0, 0.4])
 async def buffers_get_what_the_model_writes(dut, stall):
     await start(dut, start=0, s_clear=0, cfg_base=0)
-    buffers, memory, loss = Buffers(dut, stall), None, 0
+    buffers, memory, loss, saturated = Buffers(dut, stall), None, 0, 0
     for _ in range(24):
         machine = model(parameter("GRID"), parameter("GRID"))
         memory = memory or dram(dut, machine, stall)
@@ -154,6 +155,8 @@ async def buffers_get_what_the_model_writes(dut, stall):
             assert (buffers.found[number] == banks.words).all(), (number, instr)
         loss += wanted.loss
         assert int(dut.sts_loss.value) == loss, instr
+        saturated += wanted.saturated["delta"]
+        assert buffers.saturated == saturated, instr
         await cycles(dut, random.randint(1, 3))
 
 

@@ -41,7 +41,7 @@ class Bench:
         self.image, driven = self.machine.memory.copy(), {}
         clients = [Client(dut, *which, driven) for which in (("reader", 0, 1), ("writer", 0, 2), ("writer", 1, 2))]
         self.reader, *self.writers = [Image(one, self.image, self.beat, stall, (1, 12)) for one in clients]
-        self.urgent, self.done = False, 0
+        self.urgent, self.done, self.saturated = False, 0, [0, 0]
         cocotb.start_soon(self._buffers())
 
     def _vector(self, access: int) -> int:
@@ -72,6 +72,8 @@ class Bench:
                     vector = self._vector(int(dut.m_rd_access.value))
                     queue.append((now + random.randint(7, 10), int(dut.m_rd_mark.value), vector))
                 self.done += int(dut.m_done.value)
+                flags = int(dut.sts_saturated.value)
+                self.saturated = [count + (flags >> k & 1) for k, count in enumerate(self.saturated)]
             await cycles(dut, 1)
             now += 1
 
@@ -115,6 +117,7 @@ class Bench:
         assert instr.opcode == Opcode.VECTOR or not self.reader.reads
         await cycles(self.dut, random.choice([0, 0, 1, 5]))
         assert self.done == done + 1
+        assert self.saturated == [self.machine.saturated[kind] for kind in ("act", "delta")], instr
 
     async def scrub(self):
         for addr in range(512):
