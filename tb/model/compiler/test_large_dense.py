@@ -81,6 +81,20 @@ def test_rows_of_bias_that_make_tiles_larger_lie_by_themselves(monkeypatch):
     assert compile_network(network, config).train.cycles > compiled.train.cycles
 
 
+def small_engine(rng, vectors: list[int], rows: list[int], gates: list[int]) -> EngineConfig:
+    """Of lanes in a grid of 4; `vectors`, `rows`, `gates`: depths of its buffers that are drawn from."""
+    return EngineConfig(
+        grid=4,
+        cols=int(rng.choice([4, 8])),
+        data_width=int(rng.choice([8, 11, 16])),
+        mem_bytes=int(rng.choice([8, 16, 32])),
+        act_depth=int(rng.choice(vectors)),
+        wgt_depth=int(rng.choice(rows)),
+        grad_depth=int(rng.choice(rows)),
+        gate_depth=int(rng.choice(gates)),
+    )
+
+
 @pytest.mark.parametrize("what", ["held", "halves"])
 @pytest.mark.parametrize("seed", range(8))
 def test_random_networks(seed, what, monkeypatch):
@@ -94,16 +108,7 @@ def test_random_networks(seed, what, monkeypatch):
     monkeypatch.setattr(search, "_compile", everywhere)
     for attempt in range(60):
         rng = np.random.default_rng([seed, attempt])
-        config = EngineConfig(
-            grid=4,
-            cols=int(rng.choice([4, 8])),
-            data_width=int(rng.choice([8, 11, 16])),
-            mem_bytes=int(rng.choice([8, 16, 32])),
-            act_depth=int(rng.choice([64, 128, 256])),
-            wgt_depth=int(rng.choice([32, 256])),
-            grad_depth=int(rng.choice([32, 256])),
-            gate_depth=int(rng.choice([64, 1024])),
-        )
+        config = small_engine(rng, [64, 128, 256], [32, 256], [64, 1024])
         network = large_network(rng, config.data_width, 300)
         try:
             compiled = compile_network(network, config)

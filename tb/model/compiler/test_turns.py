@@ -20,6 +20,7 @@ from gradcore.ops.convolution import Conv, Dense
 from gradcore.ops.max_pooling import MaxPool
 from tb.model.compiler import test_vector
 from tb.model.compiler.networks import large_network, train_on_machine
+from tb.model.compiler.test_large_dense import small_engine
 
 # Weights come in tiles, of BP in parts; operands of three image groups fit both buffers, but not one.
 ENGINE = EngineConfig(grid=4, cols=4, mem_bytes=8, act_depth=256, wgt_depth=256, grad_depth=256, gate_depth=1024)
@@ -92,16 +93,7 @@ def test_random_fully_connected_layers(seed, mode, monkeypatch):
     monkeypatch.setattr(search, "_deferred", lambda best: best)
     for attempt in range(200):
         rng = np.random.default_rng([seed, attempt])
-        config = EngineConfig(
-            grid=4,
-            cols=int(rng.choice([4, 8])),
-            data_width=int(rng.choice([8, 11, 16])),
-            mem_bytes=int(rng.choice([8, 16, 32])),
-            act_depth=int(rng.choice([128, 256])),
-            wgt_depth=int(rng.choice([64, 256])),
-            grad_depth=int(rng.choice([64, 256])),
-            gate_depth=1024,
-        )
+        config = small_engine(rng, [128, 256], [64, 256], [1024])
         before = large_network(rng, config.data_width, 300, images=int(rng.integers(17, 60)))
         layers = *before.layers[:-1], Dense(int(rng.integers(5, 40)), relu=True), before.layers[-1]
         network = replace(before, layers=layers)

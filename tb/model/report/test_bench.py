@@ -104,7 +104,8 @@ def test_slower_memory_takes_longer(net, tmp_path):
     assert len({found["dram_bytes_per_image"] for found in figures}) == 1
 
 
-def test_differing_words_fail(net, tmp_path, monkeypatch):
+def change_a_weight(monkeypatch) -> None:
+    """The reference trainer of a measurement ends each step with one weight too large."""
     step = bench.ReferenceTrainer.step
 
     def wrong(self, x, labels, iteration):
@@ -113,6 +114,10 @@ def test_differing_words_fail(net, tmp_path, monkeypatch):
         return loss
 
     monkeypatch.setattr(bench.ReferenceTrainer, "step", wrong)
+
+
+def test_differing_words_fail(net, tmp_path, monkeypatch):
+    change_a_weight(monkeypatch)
     code, found = run_json(tmp_path, net, "--iterations", 1)
     assert code == 1 and found["differing_words"] == 1 and "conv0.weight" in found["first_difference"]
 

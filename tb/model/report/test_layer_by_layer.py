@@ -17,6 +17,7 @@ from gradcore.ops.max_pooling import MaxPool
 from gradcore.report import bench, bench_table, layer_by_layer
 from gradcore.report.shares import SHARES, shares
 from gradcore.sim.sources import ROOT
+from tb.model.report.test_bench import change_a_weight
 from tb.support.cases import long
 
 LAYERS = (*(Conv(16, 3, pad=1) for _ in range(3)), Conv(16, 3, pad=1, pool=2), MaxPool(3, 2), Dense(4))
@@ -154,14 +155,7 @@ def test_what_was_measured_of_another_program_is_dropped(files):
 
 
 def test_a_layer_with_differing_words_is_not_kept(files, monkeypatch):
-    step = bench.ReferenceTrainer.step
-
-    def wrong(self, x, labels, iteration):
-        loss = step(self, x, labels, iteration)
-        self.state[0]["weight"][0, 0, 0, 0] += 1
-        return loss
-
-    monkeypatch.setattr(bench.ReferenceTrainer, "step", wrong)
+    change_a_weight(monkeypatch)
     code, table = run(files, "--only", "fc5")
     assert code == 1 and table["layers"]["fc5"]["run"] is None
 
