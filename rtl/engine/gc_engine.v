@@ -250,9 +250,10 @@ end else begin : g_engine
     // ---- Store and vector
     gc_store_side #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W)) u_store (
         .clk(clk), .rst(reset), .start(starts[STORE]), .m_done(done[STORE]), .m_bad(mismatch[2]),
-        .sts_saturated(saturated[4:3]), .s_instruction(instruction[STORE*1024 +: 1024]), .cfg_base(base), .cfg_seed(seed), .m_hold(str_hold),
-        .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr[8:0]), .m_rd_valid(str_rd_valid), .m_rd_ready(str_rd_ready),
-        .m_rd_buffer(str_rd_buffer), .m_rd_access(str_rd_access), .m_rd_mark(str_rd_mark), .s_rd_valid(str_back),
+        .sts_saturated(saturated[4:3]), .s_instruction(instruction[STORE*1024 +: 1024]), .cfg_base(base),
+        .cfg_seed(seed), .m_hold(str_hold), .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr[8:0]),
+        .m_rd_valid(str_rd_valid), .m_rd_ready(str_rd_ready), .m_rd_buffer(str_rd_buffer),
+        .m_rd_access(str_rd_access), .m_rd_mark(str_rd_mark), .s_rd_valid(str_back),
         .s_rd_mark(str_back_mark), .s_rd_data(str_back_data), .m_rreq_valid(rreq_valid[5]),
         .m_rreq_ready(rreq_ready[5]), .m_rreq_addr(rreq_addr[5*ADDR_W +: ADDR_W]), .m_rreq_len(rreq_len[40 +: 8]),
         .s_rdat_valid(rdat_valid[5]), .s_rdat_data(rdat_data), .m_wreq_valid(wreq_valid[1:0]),

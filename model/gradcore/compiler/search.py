@@ -158,8 +158,7 @@ def _in_turns(best: CompiledNetwork) -> CompiledNetwork:
     where that is faster: VECTOR has the time of the array's next step."""
     strips, stages = best.setting.choices.strips, best.memory.stages
     behind = frozenset(k for k in strips if k - 1 in strips and stages[k - 1])
-    groups = best.memory.act[0].layout.groups > 1
-    return _try(best, turned=behind) if behind and groups else best
+    return _try(best, turned=behind) if behind and best.memory.act[0].layout.groups > 1 else best
 
 
 def _urgent(best: CompiledNetwork) -> CompiledNetwork:

@@ -72,10 +72,12 @@ def test_as_many_steps_and_a_fifth_of_the_beats():
     assert steps <= 2 * 5 * 16 * 16 * network.minibatch, "column groups, taps, columns, blocks of 8x8 pixels"
 
 
-@pytest.mark.parametrize("name, array, rows", [("fcte-cifar10", "64x32", 2), ("fcte-mnist", "64x16", 3)])
-def test_rows_that_fill_the_columns(name, array, rows):
+@pytest.mark.parametrize(
+    "name, array, images, rows", [("fcte-cifar10", "64x32", 256, 2), ("fcte-mnist", "64x16", 128, 3)]
+)
+def test_rows_that_fill_the_columns(name, array, images, rows):
     """15 maps of a row in 32 columns, or 5 in 16: as many column groups as with all taps, in fewer beats."""
-    network, config = load(ROOT / f"examples/{name}/net.toml"), PRESETS[array]
+    network, config = load(ROOT / f"examples/{name}/net.toml").with_minibatch(images), PRESETS[array]
     compiled = compile_network(network, config)
     p, taken = network.parameters[0], compiled.setting.layers[0]
     (_, maps, *kernel), groups = p.weight_shape, column_groups(taken, config.cols)
