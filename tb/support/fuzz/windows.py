@@ -83,12 +83,12 @@ def reads(instr, bases) -> set[int]:
     return {(bases[select] + addr + at) & ADDRESS for select, addr in sources for at in places}
 
 
-def pages(start: int, size: int) -> Iterator[tuple[int, int]]:
-    """(page, bytes of it) of contiguous bytes, in order."""
+def pages(start: int, size: int, end: int) -> Iterator[tuple[int, int]]:
+    """(address, bytes) of contiguous bytes page by page, in order; those from page `end` on to the last one at once."""
     while size > 0:
         start &= ADDRESS
-        part = min(size, PAGE - start % PAGE)
-        yield start // PAGE, part
+        part = min(size, PAGE - start % PAGE if start < end * PAGE else ADDRESS + 1 - start)
+        yield start, part
         start, size = start + part, size - part
 
 
@@ -97,7 +97,8 @@ def effect(instr, case: Case, config: EngineConfig, rights) -> tuple[set, int, l
     beat = config.mem_bytes
     size, looked = instr["n_beats"] * beat, taps(instr)
 
-    def lacks(page: int, right: int) -> bool:
+    def lacks(address: int, right: int) -> bool:
+        page = address // PAGE
         return not (page < len(rights) and rights[page] & right)
 
     lacking, spans = set(), []
@@ -105,18 +106,16 @@ def effect(instr, case: Case, config: EngineConfig, rights) -> tuple[set, int, l
     long = looked > MOST_TAPS
     if not long:
         pixels = reads(instr, case.bases)
-        if any(lacks(page, reg.READ) for start in pixels for page, _ in pages(start, size)):
+        if any(lacks(at, reg.READ) for start in pixels for at, _ in pages(start, size, len(rights))):
             lacking.add(reg.READ)
     start = case.bases[instr["base_sel_out"]] + instr["addr_out"]
     results = () if loads else (0, instr["index_behind"]) if instr["index_behind"] else (0,)
     for behind in results:
-        at = start + behind
-        for page, part in pages(at, instr["n_y"] * instr["n_x"] * size):
-            if lacks(page, reg.WRITE):  # what lies behind it may come before
+        for at, part in pages(start + behind, instr["n_y"] * instr["n_x"] * size, len(rights)):
+            if lacks(at, reg.WRITE):  # what lies behind it may come before
                 lacking.add(reg.WRITE)
             else:
-                spans.append((at & ADDRESS, (at & ADDRESS) + part))
-            at += part
+                spans.append((at, at + part))
     passes = looked * (2 if instr["operation"] in PAIRS else 1)
     beats = (0 if loads else instr["n_y"] * instr["n_x"] * instr["n_beats"]) + passes * min(64, instr["n_beats"])
     beats += instr["n_beats"] * loads * beat
