@@ -161,9 +161,10 @@ class Tensors:
                 self.parts.setdefault(p.input, []).append((p.name, 0))
 
     def gated(self, p: LayerParameters) -> bool:
-        """Must indices gate the local gradient of what a layer leaves? Those of a maximum pooling alone do it."""
+        """Must indices gate the local gradient of what a layer leaves? Those of a maximum pooling that alone reads it
+        do it, if that is one of the layer's own stages and not one behind a later layer."""
         readers = [self.stages.get(reader) for reader, _ in self.parts.get(p.output, [])]
-        only = readers[0] if len(readers) == 1 else None
+        only = readers[0] if len(readers) == 1 and readers[0] in p.stages else None
         return p.relu and not (p.alone or p.pool or (only and isinstance(only.operator, MaxPooling)))
 
     def delta(self, tensor: str, name: str = "") -> "MapTensor":

@@ -212,6 +212,18 @@ def test_dropout_in_branches(layers, rounding):
     train_on_machine(network, GRID4, 1)
 
 
+@pytest.mark.parametrize("window", [1, 3])
+def test_a_pooling_that_stands_behind_a_later_layer(window):
+    """It alone reads what a ReLU leaves, and does not know of it. With few values: many windows without one above
+    zero."""
+    branches = [Conv(6, (3, 3), (1, 1), name=name, inputs=("x",), formats=dict(act=2)) for name in "ab"]
+    pools = [MaxPool((window, window), (2, 2), name=f"{name}p", inputs=(name,)) for name in "ab"]
+    last = Add(inputs=("ap", "bp"), formats=dict(act=2)), Dense(4)
+    more = dict(rounding="half_even", minibatch=20, learning_rate=0.5)
+    layers = Conv(5, (3, 3), (1, 1), name="x"), *branches, *pools, *last
+    train_on_machine(Network("behind", (2, 9, 9), layers, **more), GRID4, 1)
+
+
 def test_a_relu_longer_than_a_pixel(monkeypatch):
     monkeypatch.setattr(moves, "MOST_BEATS", 300)
     network = network_of(conv("a"), *block("a", "b"), AveragePool(window=2))
