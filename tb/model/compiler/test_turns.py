@@ -80,8 +80,8 @@ def test_what_comes_between_takes_the_operands_away(monkeypatch):
 @pytest.mark.parametrize("mode", [FP, BP])
 @pytest.mark.parametrize("seed", range(8))
 def test_random_fully_connected_layers(seed, mode, monkeypatch):
-    """Operands stay wherever that is possible, whether it would be faster or not; in every second network WU of other
-    layers comes between."""
+    """Operands stay wherever that is possible, whether it would be faster or not, for several tiles of weights; in
+    every second network WU of other layers comes between."""
     compile_one = search._compile
 
     def everywhere(task, choices, *limit):
@@ -102,7 +102,8 @@ def test_random_fully_connected_layers(seed, mode, monkeypatch):
         except CompileError:
             continue
         reads = "FP: strips" if mode == FP else " BP: "
-        stay = [note for note in compiled.train.notes if "operands in both" in note and reads in note]
+        notes = (note for note in compiled.train.notes if "operands in both" in note and ", 1 tiles" not in note)
+        stay = [note for note in notes if reads in note]
         if len(compiled.train.ops) < 2000 and stay:
             print(f"seed {seed}, {attempt}: {config} {network}")
             train_on_machine(network, config, seed)
