@@ -197,7 +197,7 @@ def _smaller_parts(best: CompiledNetwork) -> CompiledNetwork:
     for index in sorted(best.setting.choices.strips):
         layout = best.memory.weight[index].layout
         with suppress(CompileError):
-            again = _dense(best, index) and max(best.memory.act[index].layout.groups, best.images // config.lanes) > 1
+            again = _dense(best, index) and best.memory.act[index].layout.groups > 1
             if again or any(op.layer == best.setting.layers[index].name and _in_parts(op) for op in best.train.ops):
                 other = _try(best, held=best.setting.choices.held | {index})
                 if other is not best:
