@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from ci import clock
+from ci.levels import families
 from gradcore.sim.sources import ROOT, sources
 from tb.ci.scripts import script
 from tb.support.cases import long
@@ -24,8 +26,9 @@ def test_cell_counts(name):
 
 def test_table_shows_the_stored_counts():
     resources = json.loads((ROOT / "ci" / "resources.json").read_text())
-    assert (ROOT / "doc" / "resources.md").read_text() == script("synth").table(resources)
-    assert list(resources) == list(CONFIGURATIONS)
+    clocks = json.loads(clock.FIGURES.read_text())
+    assert (ROOT / "doc" / "resources.md").read_text() == script("synth").table(resources, clocks)
+    assert list(resources) == list(CONFIGURATIONS) and set(clocks) < set(CONFIGURATIONS)
 
 
 @pytest.mark.parametrize(
@@ -89,6 +92,39 @@ def test_levels_through_the_hierarchy(tmp_path, monkeypatch):
         synth.synthesise("planted", "planted", {})
 
 
+SUM = """module planted (input wire clk, input wire [23:0] a, input wire [23:0] b, output reg [23:0] y);
+  reg [23:0] p, q;
+  always @(posedge clk) begin
+    p <= a;
+    q <= b;
+    y <= p + (q ^ {q[22:0], q[23]});
+  end
+endmodule
+"""
+
+
+def test_a_path_has_levels_carry_bits_and_a_time(tmp_path, monkeypatch):
+    """From the lowest bit through one LUT and along the whole chain."""
+    synth = script("synth")
+    (tmp_path / "planted.v").write_text(SUM)
+    monkeypatch.setattr(synth, "ROOT", tmp_path)
+    monkeypatch.setattr(synth, "sources", lambda core: [tmp_path / "planted.v"])
+    rows = synth.synthesise("planted", "planted", {})["clock"]["planted"]
+    assert set(rows) == set(families())
+    for family, delays in families().items():
+        row, ns = rows[family], delays.register + delays.lut + delays.chain + 24 * delays.carry
+        assert (row["levels"], row["carry"], row["mhz"]) == (1, 24, round(1000 / ns))
+        assert row["from"].startswith(("p[", "q[")) and row["to"] == "y[23]"
+
+
+def test_a_module_that_got_slower_is_named():
+    row = {"mhz": 300, "levels": 4, "carry": 9, "from": "a_q", "to": "b_q"}
+    stored = {"planted": {"stratix10": row}, "gone": {"stratix10": row}}
+    assert not list(clock.slower(stored, {"planted": {"stratix10": row | {"mhz": 301}}, "new": {"stratix10": row}}))
+    (message,) = clock.slower(stored, {"planted": {"stratix10": row | {"mhz": 299}}})
+    assert message == "planted: 299 MHz on stratix10, 300 before: 4 levels, 9 carry bits, a_q -> b_q"
+
+
 def test_counts_every_cell_or_says_which_it_does_not_know():
     synth = script("synth")
     counts = synth.count({"LUT6": 3, "LUT2": 1, "RAMB18E2": 3, "RAM32M": 2, "FDRE": 7, "INV": 5, "DSP48E2": 1})
@@ -119,7 +155,7 @@ def test_families_have_cells_and_tables_of_their_own(tmp_path, monkeypatch):
     entry = {"core": "planted", "parameters": {}, "top": "planted", "family": "cyclonev"}
     entry |= synth.synthesise("other", "planted", {}, "planted", "cyclonev")
     assert entry["cells"] == {"ALUT": 0, "ARITH": 0, "FF": 32, "DSP": 0.5, "M10K": 0}
-    first, second = synth.table({"other": entry}).split("## Stand-in for Stratix 10")
+    first, second = synth.table({"other": entry}, {}).split("## Stand-in for Stratix 10")
     assert "planted" not in first and "| planted | planted |  |  |  | 32 | 0.5 |  |" in second
 
 
