@@ -25,7 +25,10 @@ COLUMNS = {"TRELLIS_COMB": "COMB", "TRELLIS_FF": "FF", "MULT18X18D": "MULT", "DP
 TOP = "between_registers"
 SAMPLE = {"s": {"direction": "input", "bits": [0]}, "m": {"direction": "output", "bits": [0]}}  # as Yosys says it
 # What nextpnr says when cells of a kind are used up, or when a place for one is sought too long.
-FULL = re.compile(r"no BELs remaining to implement cell type '(\w+)'|Unable to find legal placement for .*'(\w+)'")
+FULL = re.compile(
+    r"no BELs remaining to implement cell type '(\w+)'|Unable to find legal placement for cell '.*' of type '(\w+)'"
+    r"|Unable to find legal placement for all cells|failed to place chain"
+)
 PRIMITIVE = re.compile(r"_(TRELLIS_\w+?|LUT4|CCU2C|PFUMX|L6MUX21|MULT18X18D|DP16KD)(_|$|\$).*")
 
 
@@ -123,7 +126,7 @@ def nextpnr(folder: Path, seed: int) -> None:
     if done.returncode:
         said = (folder / f"seed{seed}.log").read_text()
         if full := FULL.search(said):
-            raise DoesNotFit(full[1] or full[2])
+            raise DoesNotFit(full[1] or full[2] or "places")
         errors = [line for line in said.splitlines() if line.startswith("ERROR:")]
         raise FlowError("\n".join(errors) or f"nextpnr ends with {done.returncode}, see {folder}/seed{seed}.log")
 

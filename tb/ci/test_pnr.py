@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ci import ecp5
-from gradcore.sim.sources import ROOT
+from gradcore.sim.sources import ROOT, core_names
 from tb.ci.scripts import script
 
 CONFIGURATIONS = json.loads((ROOT / "ci" / "pnr.json").read_text())
@@ -67,6 +67,10 @@ def test_page_shows_the_stored_results():
     assert list(RESULTS) == [name for name in CONFIGURATIONS if name in RESULTS]
 
 
+def test_every_core_has_a_configuration():
+    assert {entry["core"] for entry in CONFIGURATIONS.values()} == set(core_names())
+
+
 def test_a_long_path_is_below_the_floor(planted, capsys):
     pnr = planted(f"{PORTS} {SLOW} endmodule\n")
     assert pnr.main(["planted"]) == 1
@@ -105,6 +109,23 @@ def test_a_core_that_does_not_fit_is_a_result(planted, capsys, monkeypatch):
     assert results(pnr) == {"planted": {**entry, "lacks": "MULT18X18D"}}
     assert "does not fit, too few MULT18X18D" in pnr.PAGE.read_text()
     assert pnr.main(["--check", "planted"]) == 0
+
+
+@pytest.mark.parametrize(
+    "text, kind",
+    [
+        ("Unable to place cell 'u.a[3]', no BELs remaining to implement cell type 'DP16KD'", "DP16KD"),
+        ("Unable to find legal placement for cell 'u' of type 'TRELLIS_FF' after 9 attempts, check", "TRELLIS_FF"),
+        ("Unable to find legal placement for all cells, design is probably at utilisation limit.", "places"),
+        ("failed to place chain starting at cell 'u_core.x'", "places"),
+    ],
+)
+def test_messages_of_a_full_device(text, kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(ecp5, "NEXTPNR", tmp_path / "nextpnr")
+    ecp5.NEXTPNR.write_text(f"#!/bin/sh\ncat <<'END'\nERROR: {text}\nEND\nexit 1\n")
+    ecp5.NEXTPNR.chmod(0o755)
+    with pytest.raises(ecp5.DoesNotFit, match=kind):
+        ecp5.nextpnr(tmp_path, 1)
 
 
 def test_another_failure_of_nextpnr_is_an_error(planted, capsys, monkeypatch):
