@@ -7,7 +7,7 @@ VENV   := build/venv
 PY     := $(VENV)/bin/python
 READY  := build/.ready
 
-.PHONY: demo test test-all lint formal synth mutate fuzz bench package clean setup
+.PHONY: demo test test-all lint formal synth pnr mutate fuzz bench package clean setup
 .DEFAULT_GOAL := test
 
 setup: $(READY)
@@ -36,6 +36,9 @@ formal: $(READY)
 
 synth: $(READY)
 	$(PY) ci/synth --check
+
+pnr: $(READY)
+	$(PY) ci/pnr
 
 mutate: $(READY)
 	$(PY) ci/mutate

