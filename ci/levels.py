@@ -32,10 +32,12 @@ CLOCKS = {"C", "CLK", "WCLK", "CLKARDCLK", "CLKBWRCLK"}
 
 
 class Delays(NamedTuple):
-    """What a path takes, in ns (or in whatever the longest one is sought by): a LUT with the net before it, a carry
-    bit, the way into a chain, and what every path has: a register's times, its last net and the clock's skew."""
+    """What a path takes, in ns (or in whatever the longest one is sought by): a LUT with the net before it, one that
+    only lets a net pass into a carry chain, a carry bit, the way into a chain, and what every path has: a register's
+    times, its last net and the clock's skew."""
 
     lut: float
+    passing: float
     carry: float
     chain: float
     register: float
@@ -75,7 +77,7 @@ class Module:
 
 
 # By number of LUTs alone, as the columns "levels" of the tables.
-LEVELS = Delays(lut=1, carry=0, chain=0, register=0)
+LEVELS = Delays(lut=1, passing=0, carry=0, chain=0, register=0)
 
 
 def families() -> dict:
@@ -118,7 +120,8 @@ class _Analysis:
 
     def _analyse(self, source: dict) -> Module:
         result, driver, names, cells = Module(), {}, {}, source["cells"]
-        for name, net in source["netnames"].items():
+        for scoped, net in source["netnames"].items():
+            name = re.sub(r"genblk\d+\.", "", scoped)  # of generate blocks without a name
             for k, bit in enumerate(net["bits"]):
                 if bit not in names or net.get("hide_name", 0) == 0:
                     names[bit] = f"{name}[{k}]" if len(net["bits"]) > 1 else name
@@ -218,7 +221,7 @@ class _Analysis:
                 if n > k or (p == "DI" and port == "O" and n == k):
                     continue
                 passes = net in driver and not re.fullmatch(LUT, (driver[net][0] or {"type": ""})["type"])
-                cost = self.delays.chain + passes * self.delays.lut + (k - n + 1) * self.delays.carry
+                cost = self.delays.chain + passes * self.delays.passing + (k - n + 1) * self.delays.carry
                 yield net, Arc(cost, int(passes), k - n + 1)
         for p, begin in (("CI", 0), ("CYINIT", 0), ("CI_TOP", 4)):
             if k >= begin:
