@@ -4,8 +4,8 @@ bits and an estimate of its time.
 
 Reads what Yosys `write_json` writes after `synth_xilinx`. A LUT counts one level, so does the read of a memory or shift
 register made of LUTs. A carry chain counts a carry bit for each bit that the path runs along it; wide multiplexers
-(MUXF) beside the LUTs count nothing. Flip-flops, block RAMs and DSPs begin and end paths, as do the ports of the top
-module: an input arrives from a register there.
+(MUXF) beside the LUTs count nothing. Flip-flops, block RAMs and DSPs begin and end paths. What lies between a register
+and a port of the top module is not counted.
 
 The time is an estimate, by the constants of ci/delays.json, of nothing but the netlist: a LUT and the net before it
 take the same everywhere, however many inputs a net has and wherever they are placed.

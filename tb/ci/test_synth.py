@@ -18,6 +18,20 @@ LONG = ("gc_mem_arbiter", "gc_dma_reader", "gc_dma_writer", "gc_memory_guard")
 PORTS = "module planted (input wire clk, input wire [7:0] a, output wire [7:0] y);"
 
 
+@pytest.fixture
+def planted(tmp_path, monkeypatch):
+    """A function that writes a module `planted` and returns ci/synth, which finds nothing else."""
+    synth = script("synth")
+    monkeypatch.setattr(synth, "ROOT", tmp_path)
+    monkeypatch.setattr(synth, "sources", lambda core: [tmp_path / "planted.v"])
+
+    def plant(text: str):
+        (tmp_path / "planted.v").write_text(text)
+        return synth
+
+    return plant
+
+
 @pytest.mark.parametrize("name", [long(n) if n in LONG else n for n, c in CONFIGURATIONS.items() if not c.get("slow")])
 def test_cell_counts(name):
     done = subprocess.run([sys.executable, "ci/synth", "--check", name], cwd=ROOT, capture_output=True, text=True)
@@ -43,24 +57,18 @@ def test_table_shows_the_stored_counts():
         ),
     ],
 )
-def test_refuses(text, word, tmp_path, monkeypatch):
-    synth = script("synth")
+def test_refuses(text, word, planted):
     inner = "module inner (input wire [7:0] i, output wire [7:0] o); assign o = ~i; endmodule\n"
-    (tmp_path / "planted.v").write_text(f"{inner}{PORTS} {text} endmodule\n")
-    monkeypatch.setattr(synth, "ROOT", tmp_path)
-    monkeypatch.setattr(synth, "sources", lambda core: [tmp_path / "planted.v"])
+    synth = planted(f"{inner}{PORTS} {text} endmodule\n")
     with pytest.raises(synth.SynthesisError, match=word):
         synth.synthesise("planted", "planted", {})
 
 
-def test_counts_parameters_of_the_configuration(tmp_path, monkeypatch):
-    synth = script("synth")
-    (tmp_path / "planted.v").write_text(
+def test_counts_parameters_of_the_configuration(planted):
+    synth = planted(
         "module planted #(parameter N = 1) (input wire clk, input wire [N-1:0] a, output reg [N-1:0] y);\n"
         "always @(posedge clk) y <= a;\nendmodule\n"
     )
-    monkeypatch.setattr(synth, "ROOT", tmp_path)
-    monkeypatch.setattr(synth, "sources", lambda core: [tmp_path / "planted.v"])
     assert [synth.synthesise("planted", "planted", {"N": n})["cells"]["FF"] for n in (3, 5)] == [3, 5]
 
 
@@ -80,12 +88,9 @@ endmodule
 """
 
 
-def test_levels_through_the_hierarchy(tmp_path, monkeypatch):
+def test_levels_through_the_hierarchy(planted, monkeypatch):
     """From r through the first half's LUT, one of its own for t and the second half's into its register."""
-    synth = script("synth")
-    (tmp_path / "planted.v").write_text(CHAIN)
-    monkeypatch.setattr(synth, "ROOT", tmp_path)
-    monkeypatch.setattr(synth, "sources", lambda core: [tmp_path / "planted.v"])
+    synth = planted(CHAIN)
     assert synth.synthesise("planted", "planted", {})["levels"] == 3
     monkeypatch.setattr(synth, "MOST_LEVELS", 2)
     with pytest.raises(synth.SynthesisError, match="planted: 3 levels from r.* no reason"):
@@ -103,12 +108,9 @@ endmodule
 """
 
 
-def test_a_path_has_levels_carry_bits_and_a_time(tmp_path, monkeypatch):
+def test_a_path_has_levels_carry_bits_and_a_time(planted):
     """From the lowest bit through one LUT and along the whole chain."""
-    synth = script("synth")
-    (tmp_path / "planted.v").write_text(SUM)
-    monkeypatch.setattr(synth, "ROOT", tmp_path)
-    monkeypatch.setattr(synth, "sources", lambda core: [tmp_path / "planted.v"])
+    synth = planted(SUM)
     rows = synth.synthesise("planted", "planted", {})["clock"]["planted"]
     assert set(rows) == set(families())
     for family, delays in families().items():
@@ -139,19 +141,17 @@ def test_counts_every_cell_or_says_which_it_does_not_know():
         synth.count({"XYZ": 1})
 
 
-def test_families_have_cells_and_tables_of_their_own(tmp_path, monkeypatch):
+def test_families_have_cells_and_tables_of_their_own(planted):
     synth = script("synth")
     assert synth.count(
         {"MISTRAL_ALUT5": 3, "MISTRAL_ALUT_ARITH": 2, "MISTRAL_NOT": 1, "MISTRAL_M10K": 1}, "cyclonev"
     ) == {"ALUT": 3, "ARITH": 2, "FF": 0, "DSP": 0, "M10K": 1}
     with pytest.raises(synth.SynthesisError, match="LUT6"):
         synth.count({"LUT6": 1}, "cyclonev")
-    (tmp_path / "planted.v").write_text(
+    synth = planted(
         "module planted (input wire clk, input wire [15:0] a, input wire [15:0] b, output reg [31:0] y);\n"
         "always @(posedge clk) y <= a * b;\nendmodule\n"
     )
-    monkeypatch.setattr(synth, "ROOT", tmp_path)
-    monkeypatch.setattr(synth, "sources", lambda core: [tmp_path / "planted.v"])
     entry = {"core": "planted", "parameters": {}, "top": "planted", "family": "cyclonev"}
     entry |= synth.synthesise("other", "planted", {}, "planted", "cyclonev")
     assert entry["cells"] == {"ALUT": 0, "ARITH": 0, "FF": 32, "DSP": 0.5, "M10K": 0}
