@@ -93,7 +93,9 @@ def bench(
     latency: Annotated[int, typer.Option("--dram-latency", min=0, help="cycles")] = 60,
     backend: BackendOption = "sim",
     stall: StallOption = None,
-    iterations: Annotated[int, typer.Option(min=1, help="the last one is reported")] = 2,
+    iterations: Annotated[
+        int, typer.Option(min=1, help="the last one is reported; with --all: the row's")
+    ] = bench_table.ITERATIONS,
     data: Annotated[str, typer.Option(help="as for train; default: random images")] = "",
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1)] = 1,
     engine: EngineOption = "",
@@ -164,10 +166,9 @@ def bench(
         config = engine_config(bench_table.engine(grids[lanes], columns, engine), network.data_width)
         batches = benches.data_batches(network, datasets.load(data), seed) if data else None
         dram = memory_of(backend, stall, bytes_per_cycle=bandwidth, latency=cycles)
+        runs = bench_table.iterations(case) if everything and "iterations" not in given else iterations
         with fitting(file):
-            found, events, ops = benches.measure(
-                network, config, dram, batches, iterations, seed, screen.print, backend
-            )
+            found, events, ops = benches.measure(network, config, dram, batches, runs, seed, screen.print, backend)
         wrong |= summary.failed(found)
         if everything:
             bench_table.store(case, found)

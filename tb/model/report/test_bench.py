@@ -220,10 +220,10 @@ class Measured(Exception):
 
 
 def measured(monkeypatch, *arguments):
-    """(network, engine, memory) of a bench command; nothing is compiled."""
+    """(network, engine, memory, iterations) of a bench command; nothing is compiled."""
 
-    def stop(network, config, memory, *_):
-        raise Measured(network, config, memory)
+    def stop(network, config, memory, _, iterations, *others):
+        raise Measured(network, config, memory, iterations)
 
     monkeypatch.setattr(bench, "measure", stop)
     with pytest.raises(Measured) as found:
@@ -234,14 +234,16 @@ def measured(monkeypatch, *arguments):
 @pytest.mark.parametrize("case", bench_table.CASES, ids=bench_table.name_of)
 def test_a_command_measures_what_the_table_measures(case, monkeypatch):
     rows = json.loads(bench_table.FIGURES.read_text())
-    network, config, memory = measured(monkeypatch, *bench_table.command(case))
+    one = network, config, memory, iterations = measured(monkeypatch, *bench_table.command(case))
     monkeypatch.setattr(bench_table, "CASES", [case])
-    assert measured(monkeypatch, "--all") == (network, config, memory)
+    assert measured(monkeypatch, "--all") == one
+    assert measured(monkeypatch, "--all", "--iterations", "3")[3] == 3
     file = str(cli.network_file(Path(case[0])))
-    assert measured(monkeypatch, file, *bench_table.command(case)[1:]) == (network, config, memory)
+    assert measured(monkeypatch, file, *bench_table.command(case)[1:]) == one
     assert bench_table.name_of(
         (case[0], config.cols, network.minibatch, memory.bytes_per_cycle, memory.latency)
     ) == bench_table.name_of(case)
+    assert iterations == (1 if case[0] in bench_table.ONCE else 2)
     assert EngineConfig(**rows[bench_table.name_of(case)]["engine"]) == config == PRESETS[f"64x{case[1]}"]
 
 
