@@ -45,6 +45,11 @@ def test_table_shows_the_stored_counts():
     assert list(resources) == list(CONFIGURATIONS) and set(clocks) < set(CONFIGURATIONS)
 
 
+def test_reasons_are_those_of_long_paths():
+    resources = json.loads((ROOT / "ci" / "resources.json").read_text())
+    assert set(script("synth").explained()) == {name for entry in resources.values() for name in entry["long_paths"]}
+
+
 @pytest.mark.parametrize(
     "text, word",
     [

@@ -27,7 +27,7 @@ CASES: list[Case] = [
     ("digits", 16, 32, 64, 60),
 ]
 ITERATIONS = 2  # of a run; the last one is its row
-ONCE = ("vgg16", "alexnet")  # networks that run one iteration: it takes up to an hour
+ONCE = ("vgg16", "alexnet")  # networks that run one iteration: each takes about an hour
 KEPT = (
     "cycles_per_image",
     "ideal_cycles_per_image",
@@ -114,7 +114,7 @@ def page_text(known: dict) -> str:
         "multiply-accumulates divided by the array's size. Written by",
         f"`python -m gradcore bench --all`; one row: `python -m gradcore bench {' '.join(command(CASES[-2]))}`, with",
         "`--dram-bytes-per-cycle` and `--dram-latency` for another memory. The last of "
-        f"`iterations` in benchmarks.json counts. {' and '.join(ONCE)} run one, and take up to an hour each.",
+        f"`iterations` in benchmarks.json counts. {' and '.join(ONCE)} run one, which takes about an hour.",
         "",
         "| run | cycles per image | ideal | MAC utilisation | compiler's estimate | DRAM kB per image "
         "| DRAM-bound cycles | largest stalls, cycles per image | differing words |",
