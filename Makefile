@@ -7,7 +7,7 @@ VENV   := build/venv
 PY     := $(VENV)/bin/python
 READY  := build/.ready
 
-.PHONY: demo test test-all lint formal synth pnr mutate fuzz bench package clean setup
+.PHONY: demo test test-all lint formal synth pnr mutate fuzz bench package wheel clean setup
 .DEFAULT_GOAL := test
 
 setup: $(READY)
@@ -52,5 +52,10 @@ bench: $(READY)
 package: $(READY)
 	$(PY) ci/package
 
+# build/lib would keep files that are no longer there.
+wheel: $(READY)
+	rm -rf build/lib dist
+	$(PY) -m pip wheel --no-deps --no-build-isolation --quiet --wheel-dir dist .
+
 clean:
-	rm -rf build
+	rm -rf build dist

@@ -5,7 +5,7 @@ import sys
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 
-from gradcore.sim.sources import ROOT
+from gradcore.files.places import ROOT
 
 
 def script(name: str):

@@ -5,7 +5,8 @@ import difflib
 
 import pytest
 
-from gradcore.sim.sources import ROOT, core_names
+from gradcore.files.places import ROOT
+from gradcore.sim.sources import core_names
 from tb.ci.scripts import script
 
 SOURCE = """// a + b && c

@@ -9,8 +9,9 @@ from collections import Counter
 
 import pytest
 
+from gradcore.files.places import ROOT
 from gradcore.isa.config import LEGAL
-from gradcore.sim.sources import ROOT, core_names, sources
+from gradcore.sim.sources import core_names, sources
 from tb.ci.scripts import script
 from tb.support.tcl import Interpreter
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from ci import ecp5
-from gradcore.sim.sources import ROOT, core_names
+from gradcore.files.places import ROOT
+from gradcore.sim.sources import core_names
 from tb.ci.scripts import script
 
 CONFIGURATIONS = json.loads((ROOT / "ci" / "pnr.json").read_text())

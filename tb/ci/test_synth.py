@@ -9,7 +9,8 @@ import pytest
 
 from ci import clock
 from ci.levels import families
-from gradcore.sim.sources import ROOT, sources
+from gradcore.files.places import ROOT
+from gradcore.sim.sources import sources
 from tb.ci.scripts import script
 from tb.support.cases import long
 

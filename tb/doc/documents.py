@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from gradcore.sim.sources import ROOT
+from gradcore.files.places import ROOT
 
 DOCUMENTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "tb/support/README.md")]
 DOCUMENTS += [

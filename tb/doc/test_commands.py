@@ -13,8 +13,9 @@ import typer
 
 from gradcore.cli import bench_layers
 from gradcore.cli import main as cli
+from gradcore.files.places import ROOT
 from gradcore.report import bench
-from gradcore.sim.sources import ROOT, core_names
+from gradcore.sim.sources import core_names
 from tb.doc.documents import DOCUMENTS, Command, commands, quoted, rows
 
 SHOWN = commands()

@@ -10,9 +10,9 @@ import sys
 import pytest
 
 from gradcore.cli import main as cli
+from gradcore.files.places import ROOT
 from gradcore.report import bench_table, memories
 from gradcore.report.tables import compiled_figures
-from gradcore.sim.sources import ROOT
 from tb.doc.documents import DOCUMENTS, name_of, prose, rows
 
 README = (ROOT / "README.md").read_text()

@@ -4,7 +4,7 @@
 import importlib
 import re
 
-from gradcore.sim.sources import ROOT
+from gradcore.files.places import ROOT
 from tb.doc.documents import DOCUMENTS, name_of, quoted
 
 FOLDERS = "rtl|tb|ci|doc|model|formal|constraints|examples|boards"

@@ -9,8 +9,8 @@ import cocotb
 import pytest
 from cocotb.triggers import Timer
 
+from gradcore.files.places import ROOT
 from gradcore.isa.instruction import BYTES, FIELDS, Opcode
-from gradcore.sim.sources import ROOT
 from tb.support.runner import run
 
 BITS = 8 * BYTES

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from gradcore.sim.sources import ROOT
+from gradcore.files.places import ROOT
 from tb.support.cases import long
 
 # proof: (source, text, what stands there in the faulty copy)

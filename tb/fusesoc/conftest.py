@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcore.sim.sources import ROOT
+from gradcore.files.places import ROOT
 from tb.support.tools import tool_environment
 
 

@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from gradcore.sim.sources import ROOT
+from gradcore.files.places import ROOT
 from tb.fusesoc.conftest import copy_of_library, plant
 
 USER, LIBRARY = "example:user:collision:1.0.0", "other:lib:common:2.0.0"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcore.sim.sources import ROOT
+from gradcore.files.places import ROOT
 
 
 @pytest.fixture(scope="module")

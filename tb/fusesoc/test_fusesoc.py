@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gradcore.sim.sources import ROOT, core_names
+from gradcore.files.places import ROOT
+from gradcore.sim.sources import core_names
 from tb.fusesoc.conftest import Shell, copy_of_library, plant
 from tb.support.cases import long
 

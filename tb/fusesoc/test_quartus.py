@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from gradcore.sim.sources import ROOT
+from gradcore.files.places import ROOT
 from tb.fusesoc.ports import package, ports_of
 from tb.support.tcl import Error, Interpreter, bits_of
 

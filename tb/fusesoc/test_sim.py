@@ -4,7 +4,8 @@
 import pytest
 import yaml
 
-from gradcore.sim.sources import ROOT, core_names
+from gradcore.files.places import ROOT
+from gradcore.sim.sources import core_names
 from tb.fusesoc.conftest import copy_of_library, plant
 from tb.sim.cores import FILES
 from tb.support.cases import first

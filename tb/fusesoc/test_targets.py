@@ -8,8 +8,8 @@ from fnmatch import fnmatchcase
 
 import pytest
 
+from gradcore.files.places import ROOT
 from gradcore.isa.config import LEGAL
-from gradcore.sim.sources import ROOT
 from tb.ci.scripts import script
 from tb.support.tcl import Error, Interpreter, bits_of
 

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from gradcore.sim.sources import ROOT
+from gradcore.files.places import ROOT
 from tb.fusesoc.conftest import Shell
 from tb.support.cases import long
 

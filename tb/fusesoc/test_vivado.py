@@ -3,7 +3,8 @@
 
 import pytest
 
-from gradcore.sim.sources import ROOT, sources
+from gradcore.files.places import ROOT
+from gradcore.sim.sources import sources
 from tb.fusesoc.ports import ports_of
 from tb.support.tcl import Error, Interpreter
 

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from gradcore.sim.sources import ROOT, core_names
+from gradcore.files.places import ROOT
+from gradcore.sim.sources import core_names
 from tb.support.lint import Piece, commands, findings_of, lint, modules, pieces
 
 # defect: (linter that has to find it, a word of its message, body of a module with ports clk, a, b, y)

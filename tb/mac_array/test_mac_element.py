@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from gradcore.sim.sources import ROOT, sources
+from gradcore.files.places import ROOT
+from gradcore.sim.sources import sources
 
 
 def cells(top, **parameters):

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from gradcore.sim.sources import ROOT
+from gradcore.files.places import ROOT
 from tb.support.bits import pack, unpack
 from tb.support.runner import expect_elaboration_error, run
 

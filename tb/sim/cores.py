@@ -6,9 +6,9 @@ import random
 
 import numpy as np
 
+from gradcore.files.places import ROOT
 from gradcore.numerics.fixed_point import requantize
 from gradcore.numerics.random_numbers import even_bits, odd_bits, position_random
-from gradcore.sim.sources import ROOT
 from tb.dma.memory import addresses, transfer
 from tb.drain import test_drain
 from tb.loss import test_loss

@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 
-from gradcore.sim.sources import ROOT
+from gradcore.files.places import ROOT
 from tb.support.bits import pack
 
 

@@ -5,13 +5,13 @@ reference trainer, LOSS and every weight, bias and momentum word."""
 import numpy as np
 
 from gradcore.compiler.compile import compile_network
+from gradcore.files.places import ROOT
 from gradcore.isa import registers as reg
 from gradcore.isa.config import EngineConfig
 from gradcore.network.description import Network
 from gradcore.numerics.random_numbers import iteration_seed
 from gradcore.ops.convolution import Conv, Dense
 from gradcore.reference.trainer import ReferenceTrainer
-from gradcore.sim.sources import ROOT
 
 # As the parameters of the engine in rtl/{engine,axi,avalon}/sim and the memory of gc_step_player.
 ENGINE = EngineConfig(grid=4, cols=4, mem_bytes=8, act_depth=64, wgt_depth=64, grad_depth=64, gate_depth=64)

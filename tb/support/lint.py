@@ -7,7 +7,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from gradcore.sim.sources import ROOT, core_names, sources
+from gradcore.files.places import ROOT
+from gradcore.sim.sources import core_names, sources
 
 from .access import ACCESS_W
 from .tools import tool_environment

@@ -15,7 +15,8 @@ import pytest
 from cocotb_tools.runner import get_runner
 from filelock import FileLock
 
-from gradcore.sim.sources import ROOT, sources
+from gradcore.files.places import ROOT
+from gradcore.sim.sources import sources
 
 from .tools import tool_environment
 

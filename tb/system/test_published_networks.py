@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from gradcore.files.places import ROOT
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.fold import ceil_div
 from gradcore.network.net_toml import load
@@ -13,7 +14,6 @@ from gradcore.ops.checks import NetworkError
 from gradcore.ops.convolution import Conv, Dense
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
-from gradcore.sim.sources import ROOT
 from tb.model.compiler.networks import train
 from tb.support.cases import long
 from tb.support.engines import WIDE

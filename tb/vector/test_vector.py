@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gradcore.compiler.moves import COLUMNS_KEPT, PAIR_ROWS_KEPT, ROWS_KEPT
+from gradcore.files.places import ROOT
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.fold import to_bytes
 from gradcore.isa.instruction import ADD, CHOOSE, FIELDS, LOAD_TABLE, MAXIMUM, SUM, Opcode, instruction
@@ -15,7 +16,6 @@ from gradcore.machine.machine import Machine
 from gradcore.machine.vector import Vector
 from gradcore.ops.dropout import P_MAX
 from gradcore.report.memories import PIXEL_DEPTH
-from gradcore.sim.sources import ROOT
 from tb.dma.memory import Image
 from tb.support.bench import cycles, reset, start
 from tb.support.cases import first

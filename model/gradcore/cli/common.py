@@ -15,11 +15,11 @@ from rich.console import Console
 from gradcore.compiler.compile import CompileError
 from gradcore.files import atomic as files
 from gradcore.files import strict_json
+from gradcore.files.places import ROOT
 from gradcore.host.backends import BACKENDS
 from gradcore.isa.config import PRESETS, EngineConfig
 from gradcore.sim.backend import Memory
 from gradcore.sim.build import FRONTS
-from gradcore.sim.sources import ROOT
 
 OK, MISMATCH, USER, MISSING, PIPE = 0, 1, 2, 3, 141  # a signal: 128 + its number
 EXAMPLES = ROOT / "examples"
@@ -29,7 +29,11 @@ HELP = (
     "128 + n ended by signal n."
 )
 app = typer.Typer(
-    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, help=HELP
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help=HELP,
 )
 console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 160)
 

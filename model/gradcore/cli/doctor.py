@@ -7,10 +7,10 @@ import shutil
 from importlib import metadata
 from typing import Any
 
+from gradcore.files.places import ROOT
 from gradcore.host import control
 from gradcore.host.linux import open_device
 from gradcore.isa import registers as reg
-from gradcore.sim.sources import ROOT
 
 PACKAGES = {
     "numpy": ("everything", True),

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from gradcore import __version__
 from gradcore import network as networks
 from gradcore.cli import bench_layers, convert, evaluate, train  # noqa: F401 (they are commands)
 from gradcore.cli import doctor as checks
@@ -38,6 +39,7 @@ from gradcore.cli.common import (
 from gradcore.compiler.compile import compile_network
 from gradcore.data import datasets
 from gradcore.files import atomic as files
+from gradcore.files.places import INSTALLED, ROOT
 from gradcore.host.control import EngineError
 from gradcore.host.interrupt import Interrupted
 from gradcore.host.linux import DeviceError
@@ -80,6 +82,21 @@ def _end(text: str, error: BaseException, code: int) -> int:
     return code
 
 
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"gradcore {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def of_all_commands(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Options that stand before the command."""
+
+
 @app.command()
 def bench(
     context: typer.Context,
@@ -115,6 +132,9 @@ def bench(
     """Measure a training iteration on the compiled RTL: cycles and stalls by the engine's counters, all weights
     compared."""
     given = {name for name in context.params if is_given(context, name)}
+    for option, wanted in (("--all", everything), ("--by-layers", layers), ("--layer all", layer == "all")):
+        if wanted and INSTALLED:
+            raise UserError(f"{option}: writes doc/benchmarks.md of a checkout, and this is an installed package")
     if layer:
         if given - {"layer", "iterations", "seed", "json_file"}:
             raise UserError(
@@ -265,6 +285,12 @@ def inspect(
 def presets() -> None:
     """Print the engines that have a name, and how full their memories make an FPGA."""
     print("\n".join(memories.table()))
+
+
+@app.command()
+def cores() -> None:
+    """Print the folder with the cores, for fusesoc library add gradcore FOLDER."""
+    print(ROOT / "rtl")
 
 
 @app.command()

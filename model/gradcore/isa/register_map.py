@@ -12,8 +12,8 @@ from systemrdl import RDLCompiler
 from systemrdl.node import AddrmapNode
 
 from gradcore.files.atomic import FileError, make_folder
+from gradcore.files.places import ROOT
 from gradcore.isa.c_header import c_header
-from gradcore.sim.sources import ROOT
 
 SOURCE = ROOT / "rtl" / "engine" / "gradcore_regs.rdl"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from gradcore.files.atomic import write_json, write_text
+from gradcore.files.places import ROOT
 from gradcore.isa.config import PRESETS
 from gradcore.report import large_layers, layer_by_layer
-from gradcore.sim.sources import ROOT
 
 FIGURES, PAGE = ROOT / "doc" / "benchmarks.json", ROOT / "doc" / "benchmarks.md"
 

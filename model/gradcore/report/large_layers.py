@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from gradcore.files.atomic import write_json
+from gradcore.files.places import ROOT
 from gradcore.isa.config import PRESETS
 from gradcore.network.description import Network
 from gradcore.network.weighted_layer import LayerParameters
 from gradcore.ops.convolution import Conv, Dense
-from gradcore.sim.sources import ROOT
 
 FIGURES, PRESET = ROOT / "doc" / "large_layers.json", "64x16"
 KEPT = ("cycles", "expected_deviation_percent", "differing_words", "words_compared", "minibatch")

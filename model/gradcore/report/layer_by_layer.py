@@ -10,6 +10,7 @@ from typing import Any
 from gradcore.compiler.compile import compile_network
 from gradcore.compiler.compiled import CompiledNetwork
 from gradcore.files.atomic import write_json
+from gradcore.files.places import ROOT
 from gradcore.isa.config import EngineConfig
 from gradcore.network.description import Network
 from gradcore.network.layer_alone import layer_alone, nameless
@@ -17,7 +18,6 @@ from gradcore.ops.checks import NetworkError
 from gradcore.report import bench
 from gradcore.report.shares import SHARES, shares
 from gradcore.sim.backend import Memory
-from gradcore.sim.sources import ROOT
 
 FIGURES = ROOT / "doc" / "layer_by_layer.json"
 

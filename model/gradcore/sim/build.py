@@ -13,9 +13,10 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from gradcore.files.places import build_folder
 from gradcore.isa.config import EngineConfig
 from gradcore.sim import guard, objects
-from gradcore.sim.sources import ROOT, sources
+from gradcore.sim.sources import sources
 
 FOLDER = Path(__file__).parent
 COMMON = ("sim.cpp", "front.h", "memory.h", "visible.vlt")
@@ -137,7 +138,7 @@ def build(
     _, top, front = FRONTS[backend]
     files = [Path(f).resolve() for f in files] + [FOLDER / name for name in (*COMMON, front)]
     sha256 = inputs_sha256(files, parameters)
-    folder = Path(folder or ROOT / "build" / "sim") / sha256[:16]
+    folder = Path(folder or build_folder() / "sim") / sha256[:16]
     library = folder / "engine.so"
     if library.exists():
         return library, sha256
@@ -157,7 +158,10 @@ def _compile(files: Sequence[Path], parameters: Mapping[str, int], top: str, fol
     cxx = compiler()
     for left in folder.glob("obj*"):  # of a build that was killed
         shutil.rmtree(left)
-    work = Path(tempfile.mkdtemp(prefix="obj-", dir=folder))
+    # make refuses to work in a folder with a space in its path.
+    work = Path(tempfile.mkdtemp(prefix="obj-", dir=None if " " in str(folder.resolve()) else folder)).resolve()
+    for path in files:
+        shutil.copyfile(path, work / path.name)
     flags = [f"-G{name}={value}" for name, value in sorted(parameters.items())]
     command = [
         program,
@@ -166,25 +170,32 @@ def _compile(files: Sequence[Path], parameters: Mapping[str, int], top: str, fol
         "--top-module",
         top,
         "--Mdir",
-        work,
+        ".",
         "-CFLAGS",
         f"{C_FLAGS} -DGC_MEM_W={parameters.get('MEM_W', 512)}",
         "-LDFLAGS",
         "-shared",
         "-o",
         "engine.so",
-        *(path for path in files if path.suffix != ".h"),
+        *(path.name for path in files if path.suffix != ".h"),
     ]
     environment = dict(os.environ, MAKEFLAGS=f"{MAKE_FLAGS} CXX={cxx} LINK={cxx} OPT_FAST={COMPILERS[cxx]}")
     environment.pop("VERILATOR_ROOT", None)
-    environment["OBJCACHE"] = objects.command(ROOT / "build" / "objects")
+    # make and Verilator's script take no name with a space: they see only names from the folder in which they work.
+    if (program.parent / "verilator_bin").exists():
+        (work / "verilator").symlink_to(program.parents[1])
+        environment["VERILATOR_ROOT"] = "verilator"
+        command[0] = "verilator/bin/verilator_bin"
+    environment["OBJCACHE"] = objects.command(build_folder() / "objects")
     log = folder / "build.log"
     try:
         with log.open("w") as out:
-            code = guard.call([str(part) for part in command], env=environment, stdout=out, stderr=subprocess.STDOUT)
+            words = [str(part) for part in command]
+            code = guard.call(words, cwd=work, env=environment, stdout=out, stderr=subprocess.STDOUT)
         if code:
             tail = "\n".join(log.read_text().splitlines()[-20:])
             raise BuildFailed(f"the engine does not build, see {log}:\n{tail}")
-        (work / "engine.so").replace(library)
+        built = shutil.copyfile(work / "engine.so", folder / "new.so")
+        built.replace(library)
     finally:
         shutil.rmtree(work, ignore_errors=True)

@@ -5,7 +5,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
+from gradcore.files.places import ROOT
 
 
 @cache

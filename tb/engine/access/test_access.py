@@ -8,7 +8,7 @@ import cocotb
 import pytest
 from cocotb.triggers import Timer
 
-from gradcore.sim.sources import ROOT
+from gradcore.files.places import ROOT
 from tb.support.access import ACCESS_W, FIELDS, fields, natural, record
 from tb.support.runner import run
 

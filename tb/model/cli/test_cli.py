@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from gradcore.sim.sources import ROOT
+from gradcore.files.places import ROOT
 from tb.support.sim import ENGINES
 
 NET = """

@@ -10,10 +10,10 @@ import pytest
 
 from gradcore.compiler.compile import compile_network
 from gradcore.compiler.limits import CompileError
+from gradcore.files.places import ROOT
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import BP, FP, WU, Opcode
 from gradcore.network import Conv, Dense, Network, load
-from gradcore.sim.sources import ROOT
 from tb.model.compiler.networks import (
     fitting_network,
     large_network,

@@ -7,12 +7,12 @@ import pytest
 
 from gradcore.compiler.compile import compile_network
 from gradcore.compiler.unfold import column_groups, unfold_images
+from gradcore.files.places import ROOT
 from gradcore.isa.config import PRESETS, EngineConfig
 from gradcore.isa.instruction import WU, Opcode
 from gradcore.network.description import Network
 from gradcore.network.net_toml import load
 from gradcore.ops.convolution import Conv, Dense
-from gradcore.sim.sources import ROOT
 from tb.model.compiler.networks import same, train_on_machine
 from tb.support.cases import first
 

@@ -10,10 +10,10 @@ import pytest
 
 from gradcore.data import datasets as data
 from gradcore.data.datasets import DataError
+from gradcore.files.places import ROOT
 from gradcore.network.description import Network
 from gradcore.numerics.fixed_point import Format, quantize
 from gradcore.ops.convolution import Dense
-from gradcore.sim.sources import ROOT
 
 MEASURE = """
 import json, resource, sys

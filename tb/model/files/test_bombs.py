@@ -24,7 +24,7 @@ GOOD = {
 }
 COMMANDS = """
 import contextlib, io, json, sys, time
-from gradcore.sim.sources import ROOT
+from gradcore.files.places import ROOT
 from gradcore.cli import main as cli
 for arguments in json.loads(sys.argv[1]):
     started, text = time.process_time(), io.StringIO()

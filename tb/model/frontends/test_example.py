@@ -8,8 +8,8 @@ import pytest
 
 from gradcore import from_torch
 from gradcore.cli import main as cli
+from gradcore.files.places import ROOT
 from gradcore.ops.kinds import KINDS
-from gradcore.sim.sources import ROOT
 from tb.doc.documents import FENCE, rows
 from tb.model.cli.test_cli import dataset
 from tb.model.cli.test_weights import SMALL

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from gradcore.cli import main as cli
+from gradcore.files.places import ROOT
 from gradcore.network import load
 from gradcore.ops.kinds import KINDS
-from gradcore.sim.sources import ROOT
 from tb.doc.documents import FENCE, rows
 from tb.model.cli.test_cli import dataset
 from tb.model.cli.test_weights import SMALL

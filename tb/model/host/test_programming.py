@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from gradcore.compiler.compile import compile_network
+from gradcore.files.places import ROOT
 from gradcore.isa import registers as reg
 from gradcore.network.description import Network
 from gradcore.ops.convolution import Conv, Dense
 from gradcore.reference.trainer import ReferenceTrainer
 from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
-from gradcore.sim.sources import ROOT
 from tb.support.engines import SMALL
 
 GUIDE = ROOT / "doc" / "programming.md"

@@ -10,10 +10,10 @@ import subprocess
 import pytest
 from systemrdl import RDLCompiler
 
+from gradcore.files.places import ROOT
 from gradcore.isa import registers as reg
 from gradcore.isa.c_header import c_header
 from gradcore.isa.register_map import SOURCE, elaborate
-from gradcore.sim.sources import ROOT
 from tb.support.register_map import words
 
 HEADER = ROOT / "rtl" / "engine" / "gradcore_regs.h"

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from gradcore.files.places import ROOT
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import (
     BYTES,
@@ -20,7 +21,6 @@ from gradcore.isa.instruction import (
     instruction,
 )
 from gradcore.isa.rules import problem
-from gradcore.sim.sources import ROOT
 
 DOCUMENT = ROOT / "doc" / "instructions.md"
 # Headings of the document and the opcodes that they are about.

@@ -8,11 +8,11 @@ import subprocess
 import sys
 import tomllib
 
+from gradcore.files.places import ROOT
 from gradcore.isa import registers as reg
 from gradcore.isa.config import LEGAL, EngineConfig
 from gradcore.isa.instruction import ENGINES
 from gradcore.isa.register_map import elaborate
-from gradcore.sim.sources import ROOT
 from tb.support.register_map import words
 
 DOCUMENT = (ROOT / "doc" / "registers.md").read_text()

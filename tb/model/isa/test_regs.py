@@ -9,8 +9,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from gradcore.files.places import ROOT
 from gradcore.isa import registers as reg
-from gradcore.sim.sources import ROOT
 from tb.model.cli.test_cli import gradcore, refused
 from tb.support.register_map import words
 

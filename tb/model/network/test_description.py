@@ -3,12 +3,12 @@
 
 import pytest
 
+from gradcore.files.places import ROOT
 from gradcore.network.description import Network, default_fractions
 from gradcore.network.net_toml import load
 from gradcore.numerics.fixed_point import ACC_W
 from gradcore.ops.checks import NetworkError
 from gradcore.ops.convolution import Conv, Dense
-from gradcore.sim.sources import ROOT
 
 GOOD = (ROOT / "examples/digits/net.toml").read_text()
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from gradcore.compiler.compile import compile_network
+from gradcore.files.places import ROOT
 from gradcore.isa.config import PRESETS
 from gradcore.network import load
 from gradcore.reference.trainer import ReferenceTrainer
-from gradcore.sim.sources import ROOT
 from tb.support.cases import long
 
 EXAMPLES = {path.parent.name: load(path) for path in sorted(ROOT.glob("examples/*/net.toml"))}

@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 
 import pytest
 
+from gradcore.files.places import ROOT
 from gradcore.network import Conv, Dense, Network, load
 from gradcore.network.layer_alone import FEW, layer_alone, nameless
 from gradcore.ops.activation import Tanh
@@ -12,7 +13,6 @@ from gradcore.ops.addition import Add
 from gradcore.ops.checks import NetworkError
 from gradcore.ops.dropout import Dropout
 from gradcore.ops.max_pooling import MaxPool
-from gradcore.sim.sources import ROOT
 from tb.model.compiler.networks import random_network
 
 CHAINS = [path.parent.name for path in sorted(ROOT.glob("examples/*/net.toml")) if path.parent.name != "resnet8"]

@@ -7,11 +7,11 @@ import jsonschema
 import pytest
 
 from gradcore.files import toml_text
+from gradcore.files.places import ROOT
 from gradcore.network import Conv, Dense, Network, load, parse
 from gradcore.network.net_text import text_of
 from gradcore.network.schedule import Cosine, Piecewise, Schedule, Step
 from gradcore.network.schema import schema
-from gradcore.sim.sources import ROOT
 from tb.model.reference.test_graphs import BRANCHES, random_network
 
 VALIDATOR = jsonschema.Draft202012Validator(schema())

@@ -8,10 +8,10 @@ import tomllib
 import jsonschema
 import pytest
 
+from gradcore.files.places import ROOT
 from gradcore.network import parse
 from gradcore.network.schema import schema
 from gradcore.ops.checks import NetworkError
-from gradcore.sim.sources import ROOT
 from tb.model.reference.test_graphs import TOML
 
 VALIDATOR = jsonschema.Draft202012Validator(schema())

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gradcore.data import datasets as data
+from gradcore.files.places import ROOT
 from gradcore.network.description import Network
 from gradcore.network.net_toml import load
 from gradcore.numerics.fixed_point import MODES
@@ -16,7 +17,6 @@ from gradcore.ops.convolution import Conv, Dense
 from gradcore.ops.loss import LOSSES, loss_value
 from gradcore.reference.float_trainer import FloatTrainer
 from gradcore.reference.trainer import STATE, ReferenceTrainer
-from gradcore.sim.sources import ROOT
 from tb.model.plain import plain_step
 
 BODIES = {

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from gradcore.cli import main as cli
+from gradcore.files.places import ROOT
 from gradcore.isa.config import PRESETS, EngineConfig
 from gradcore.network.net_toml import load
 from gradcore.report import bench, bench_table, large_layers
 from gradcore.sim.backend import Memory
-from gradcore.sim.sources import ROOT
 
 TINY = """
 name = "tiny"

@@ -8,6 +8,7 @@ import pytest
 from gradcore.cli import main as cli
 from gradcore.compiler.compile import compile_network
 from gradcore.compiler.operation import Op, make
+from gradcore.files.places import ROOT
 from gradcore.isa.config import PRESETS
 from gradcore.isa.instruction import Opcode
 from gradcore.network import Conv, Dense, Network, load
@@ -16,7 +17,6 @@ from gradcore.ops.checks import NetworkError
 from gradcore.ops.max_pooling import MaxPool
 from gradcore.report import bench, bench_table, layer_by_layer
 from gradcore.report.shares import SHARES, shares
-from gradcore.sim.sources import ROOT
 from tb.model.report.test_bench import change_a_weight
 from tb.support.cases import long
 

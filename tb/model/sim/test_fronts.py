@@ -5,8 +5,8 @@ faults in a front."""
 import numpy as np
 import pytest
 
+from gradcore.files.places import ROOT
 from gradcore.sim.backend import Memory, MemoryRuleBroken
-from gradcore.sim.sources import ROOT
 from tb.model.sim.copy_engine import copy, open_copy_engine
 
 SIZE, TARGET, BEATS = 1 << 20, 1 << 19, 512

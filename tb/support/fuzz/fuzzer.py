@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from gradcore.files.places import ROOT
 from gradcore.isa import instruction as isa
 from gradcore.isa import registers as reg
 from gradcore.isa.config import EngineConfig
@@ -16,7 +17,6 @@ from gradcore.machine.vector import POINT_BYTES, SEGMENTS
 from gradcore.ops.optimiser import RATE_ONE
 from gradcore.sim.backend import Memory, MemoryRuleBroken, SimBackend
 from gradcore.sim.build import build_engine
-from gradcore.sim.sources import ROOT
 from tb.support.fuzz import faults
 from tb.support.fuzz.case import (
     ENGINES,
