@@ -15,7 +15,8 @@ module gc_engine #(
     parameter ACT_DEPTH  = 2048,   // vectors in each operand buffer
     parameter WGT_DEPTH  = 8192,   // rows in the weight buffer
     parameter GRAD_DEPTH = 8192,   // rows in the gradient buffer
-    parameter GATE_DEPTH = 16384   // vectors in the gate buffer
+    parameter GATE_DEPTH = 16384,  // vectors in the gate buffer
+    parameter DSP        = 0       // multiply-accumulators: 0 inferred, 1 DSP48E2, 2 MULT18X18D
 ) (
     input  wire               clk,
     input  wire               rst,
@@ -204,7 +205,8 @@ end else begin : g_engine
     wire [LANES-1:0]       dst_enable, cmp_gate_wr_data;
     wire [LANES*ACC_W-1:0] grad_acc;
     gc_compute_unit #(
-        .GRID(GRID), .COLS(COLS), .COLS_LOG(COLS_LOG), .DW(DW), .ACC_W(ACC_W), .ACCESS_W(ACCESS_W), .READ(READ)
+        .GRID(GRID), .COLS(COLS), .COLS_LOG(COLS_LOG), .DW(DW), .ACC_W(ACC_W), .ACCESS_W(ACCESS_W), .READ(READ),
+        .DSP(DSP)
     ) u_compute (
         .clk(clk), .rst(reset), .start(starts[COMPUTE]), .m_done(done[COMPUTE]), .m_room(compute_room),
         .s_instruction(instruction[COMPUTE*1024 +: 1024]), .cfg_seed(seed), .s_hold(str_hold),

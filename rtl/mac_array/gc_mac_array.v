@@ -13,7 +13,8 @@ module gc_mac_array #(
     parameter COLS       = 16,  // GRID..GRID^2, a power of two
     parameter DW         = 16,  // bits of an operand, 8..16
     parameter ACC_W      = 48,  // bits of a sum, 2*DW+4..48
-    parameter SUM_COLUMN = 1    // 0: s_sum is ignored
+    parameter SUM_COLUMN = 1,   // 0: s_sum is ignored
+    parameter DSP        = 0    // how an element is made: gc_mac_element
 ) (
     input  wire                       clk,
     input  wire                       rst,
@@ -47,6 +48,9 @@ module gc_mac_array #(
         end
         if (ACC_W < 2*DW+4 || ACC_W > 48) begin : g_illegal_acc_w
             gradcore_illegal_parameter_ACC_W_not_2_DW_plus_4_to_48 u_stop ();
+        end
+        if (DSP < 0 || DSP > 2) begin : g_illegal_dsp
+            gradcore_illegal_parameter_DSP_not_0_to_2 u_stop ();
         end
     endgenerate
 
@@ -91,7 +95,8 @@ module gc_mac_array #(
                 .LANES (LANES),
                 .GROUPS(GROUPS),
                 .DW    (DW),
-                .ACC_W (ACC_W)
+                .ACC_W (ACC_W),
+                .DSP   (DSP)
             ) u_column (
                 .clk    (clk),
                 .rst    (rst),

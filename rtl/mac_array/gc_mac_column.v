@@ -9,7 +9,8 @@ module gc_mac_column #(
     parameter GROUPS   = 4,   // divides LANES
     parameter DW       = 16,
     parameter ACC_W    = 48,
-    parameter MULTIPLY = 1    // 0: sums the row operands
+    parameter MULTIPLY = 1,   // 0: sums the row operands
+    parameter DSP      = 0    // as in gc_mac_element
 ) (
     input  wire                   clk,
     input  wire                   rst,
@@ -50,7 +51,8 @@ module gc_mac_column #(
             gc_mac_element #(
                 .DW      (DW),
                 .ACC_W   (ACC_W),
-                .MULTIPLY(MULTIPLY)
+                .MULTIPLY(MULTIPLY),
+                .DSP     (DSP)
             ) u_element (
                 .clk  (clk),
                 .take (s_valid),

@@ -2,13 +2,16 @@
 // One multiply-accumulator: acc = (first ? 0 : acc) + row * col, signed, exact modulo 2^ACC_W.
 // One step per cycle, free running: `take` enters a step, `add` and `first` belong to the step entered two cycles
 // before, m_acc holds the sum 3 cycles after its step. Without `take` and `add` nothing changes.
-// Operand, product and sum registers are those of a DSP block: an element is one DSP48E1 and nothing else.
+// DSP says how it is made; all ways are equal in every bit. 0: written so that synthesis finds a DSP block with its
+// operand, product and sum registers: one DSP48E1 and nothing else. 1: a DSP48E2 by its name, because not every tool
+// puts registers and sum into that one. 2: a MULT18X18D by its name, with its registers; the sum is made of LUTs.
 `default_nettype none
 
 module gc_mac_element #(
     parameter DW       = 16,  // bits of an operand
     parameter ACC_W    = 48,  // bits of the sum, more than 2*DW
-    parameter MULTIPLY = 1    // 0: the sum column's element, s_col counts as one
+    parameter MULTIPLY = 1,   // 0: the sum column's element, s_col counts as one; inferred, whatever DSP says
+    parameter DSP      = 0    // 0: inferred; 1: DSP48E2 (UltraScale, UltraScale+); 2: MULT18X18D (ECP5)
 ) (
     input  wire             clk,
     input  wire             take,
@@ -18,37 +21,51 @@ module gc_mac_element #(
     input  wire [DW-1:0]    s_col,  // signed
     output wire [ACC_W-1:0] m_acc   // signed
 );
-    reg signed [DW-1:0]   row_q;
-    reg signed [2*DW-1:0] product_q;
-    reg [ACC_W-1:0]       acc_q;
-
-    // Clearing the addend keeps one adder; selecting between sum and product would not fit into the DSP block.
-    wire [ACC_W-1:0] addend  = first ? {ACC_W{1'b0}} : acc_q;
-    wire [ACC_W-1:0] product = {{(ACC_W-2*DW){product_q[2*DW-1]}}, product_q};
-
-    always @(posedge clk) begin
-        if (take)
-            row_q <= $signed(s_row);
-        if (add)
-            acc_q <= addend + product;
-    end
+    localparam BLOCK = MULTIPLY != 0 ? DSP : 0;
 
     generate
-        if (MULTIPLY != 0) begin : g_multiply
-            reg signed [DW-1:0] col_q;
+        if (BLOCK == 1) begin : g_dsp48e2
+            gc_mac_dsp48e2 #(.DW(DW), .ACC_W(ACC_W)) u_block (
+                .clk(clk), .take(take), .add(add), .first(first), .s_row(s_row), .s_col(s_col), .m_acc(m_acc)
+            );
+        end
+        if (BLOCK == 2) begin : g_mult18x18d
+            gc_mac_mult18x18d #(.DW(DW), .ACC_W(ACC_W)) u_block (
+                .clk(clk), .take(take), .add(add), .first(first), .s_row(s_row), .s_col(s_col), .m_acc(m_acc)
+            );
+        end
+        if (BLOCK == 0) begin : g_inferred
+            reg signed [DW-1:0]   row_q;
+            reg signed [2*DW-1:0] product_q;
+            reg [ACC_W-1:0]       acc_q;
+
+            // Clearing the addend keeps one adder; selecting between sum and product would not fit into the DSP block.
+            wire [ACC_W-1:0] addend  = first ? {ACC_W{1'b0}} : acc_q;
+            wire [ACC_W-1:0] product = {{(ACC_W-2*DW){product_q[2*DW-1]}}, product_q};
+
             always @(posedge clk) begin
                 if (take)
-                    col_q <= $signed(s_col);
-                product_q <= row_q * col_q;
+                    row_q <= $signed(s_row);
+                if (add)
+                    acc_q <= addend + product;
             end
-        end else begin : g_sum
-            always @(posedge clk)
-                product_q <= $signed({{DW{row_q[DW-1]}}, row_q});
-            wire _unused = &{1'b0, s_col};
+
+            if (MULTIPLY != 0) begin : g_multiply
+                reg signed [DW-1:0] col_q;
+                always @(posedge clk) begin
+                    if (take)
+                        col_q <= $signed(s_col);
+                    product_q <= row_q * col_q;
+                end
+            end else begin : g_sum
+                always @(posedge clk)
+                    product_q <= $signed({{DW{row_q[DW-1]}}, row_q});
+                wire _unused = &{1'b0, s_col};
+            end
+
+            assign m_acc = acc_q;
         end
     endgenerate
-
-    assign m_acc = acc_q;
 endmodule
 
 `default_nettype wire

@@ -22,6 +22,7 @@ ILLEGAL = {
     "WGT_DEPTH": ("WGT_DEPTH_must_be_a_power_of_two_from_16_to_65536", (0, -1, 3, 8, 24, 131072)),
     "GRAD_DEPTH": ("GRAD_DEPTH_must_be_a_power_of_two_from_16_to_65536", (0, -1, 3, 8, 24, 131072)),
     "GATE_DEPTH": ("GATE_DEPTH_must_be_a_power_of_two_from_64_to_1048576", (0, -1, 3, 32, 96, HUGE)),
+    "DSP": ("DSP_not_0_to_2", (-1, 3, HUGE)),
 }
 FRONTS = {"axi": "gc_engine_axi", "avalon": "gc_engine_avalon"}
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from cocotb.triggers import ReadOnly
 
+from tb.support import primitives
 from tb.support.bench import cycles, reset, start
 from tb.support.bits import pack, unpack
 from tb.support.cases import first
@@ -158,6 +159,15 @@ def test_large_mac_array(cols, dw, acc_w):
     )
 
 
+@pytest.mark.parametrize("cols, dsp", [(4, 1), (8, 2)])
+def test_of_dsp_blocks_by_name(cols, dsp):
+    """The same, of DSP48E2 and of MULT18X18D."""
+    dw = random.randint(8, 16)
+    acc_w = random.choice([2 * dw + 4, 48, random.randint(2 * dw + 4, 48)])
+    sizes = {"GRID": 4, "COLS": cols, "DW": dw, "ACC_W": acc_w, "SUM_COLUMN": 1, "DSP": dsp}
+    run("mac_array", "gc_mac_array", sizes, models=primitives.models(), defines=primitives.DEFINES)
+
+
 def test_without_sum_column():
     run("mac_array", "gc_mac_array", {"GRID": 4, "COLS": 8, "DW": 16, "ACC_W": 36, "SUM_COLUMN": 0})
 
@@ -172,6 +182,7 @@ def test_without_sum_column():
         ({"DW": 7}, "DW_"),
         ({"DW": 16, "ACC_W": 35}, "ACC_W_"),
         ({"ACC_W": 49}, "ACC_W_"),
+        ({"DSP": 3}, "DSP_"),
     ],
 )
 def test_refuses(parameters, reason):

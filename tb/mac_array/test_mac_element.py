@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What synthesis makes of an element and of a column; the function is tested in test_mac_array."""
+"""What synthesis makes of an element, a column and an engine; the function is tested in test_mac_array."""
 
+import json
 import re
 import subprocess
 import sys
@@ -28,6 +29,22 @@ def cells(top, **parameters):
     )
     statistics = done.stdout[done.stdout.rindex("Printing statistics") :]
     return {name: int(n) for n, name in re.findall(r"^\s+(\d+)\s+([A-Z]\S*)$", statistics, re.M)}
+
+
+def blocks(core, top, folder, **parameters):
+    """Cells by type of the whole hierarchy, before synthesis."""
+    files = " ".join(str(f.relative_to(ROOT)) for f in sources(core))
+    sets = "".join(f"chparam -set {k} {v} {top}; " for k, v in parameters.items())
+    libraries = "read_verilog -lib +/xilinx/cells_xtra.v; read_verilog -lib +/ecp5/cells_bb.v; "
+    script = f"{libraries}read_verilog {files}; {sets}hierarchy -check -top {top}; tee -q -o {folder}/cells stat -json"
+    subprocess.run([sys.executable, ROOT / "ci" / "yosys", "-q", "-p", script], cwd=ROOT, check=True)
+    return json.loads((folder / "cells").read_text())["design"]["num_cells_by_type"]
+
+
+@pytest.mark.parametrize("core, top", [("axi", "gc_engine_axi"), ("avalon", "gc_engine_avalon")])
+@pytest.mark.parametrize("dsp, block", [(1, "DSP48E2"), (2, "MULT18X18D")])
+def test_a_whole_engine_is_made_of_the_block_that_is_named(core, top, dsp, block, tmp_path):
+    assert blocks(core, top, tmp_path, GRID=4, COLS=4, DSP=dsp)[block] == 4 * 4 * 4
 
 
 @pytest.mark.parametrize("dw, acc_w", [(8, 20), (13, 41), (16, 48)])

@@ -62,7 +62,8 @@ def pieces() -> dict[str, Piece]:
         rtl = sources(core)
         own = [f for f in rtl if ROOT / "rtl" / core in f.parents]
         benches = [f for f in sources(core, target="sim") if f not in rtl]
-        found[core] = _piece(own, [f for f in rtl if f not in own], benches)
+        blocks = sorted((ROOT / "tb" / "primitives").glob("*.v")) if core == "mac_array" else []
+        found[core] = _piece(own, [*blocks, *(f for f in rtl if f not in own)], benches)
     for name, core in {"mac_array_user": "mac_array", "training_system": "axi"}.items():
         folder = ROOT / "examples" / name
         benches = sorted(folder.glob("*_tb.v"))

@@ -9,6 +9,7 @@ import random
 import re
 import subprocess
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -64,23 +65,26 @@ def run(
     module: str | None = None,
     testcase: str | list | None = None,
     env: dict | None = None,
+    models: Sequence[Path] = (),
+    defines: Mapping[str, object] | None = None,
 ) -> None:
     """Run the cocotb tests of `module` (default: the calling file) on `toplevel` of a FuseSoC core.
 
     `parameters` are the toplevel's parameters; the tests find them as JSON in the environment (see `parameter`). Fails
     the pytest test when a cocotb test fails, when none ran, or when the build fails. The seed is the environment's SEED
     or the one that tb/conftest.py has drawn for this test; it is printed. With WAVES=1 in the environment the run's
-    folder gets dump.vcd (Verilator) or dump.fst (Icarus).
+    folder gets dump.vcd (Verilator) or dump.fst (Icarus). `models`: Verilog files that are none of the core's, with
+    their macros `defines`.
     """
     sim = simulator(sim or "icarus")
     parameters = parameters or {}
     module = module or inspect.getmodule(inspect.stack()[1].frame).__name__
-    files = sources(core)
+    files = [*models, *sources(core)]
     text = [hashlib.sha256(f.read_bytes()).hexdigest() for f in files]
     waves = os.environ.get("WAVES", "0") not in ("", "0")
     # Cocotb's dump module for Icarus is SystemVerilog.
     args = ["-g2012" if waves and a == "-g2005" else a for a in BUILD_ARGS[sim]]
-    key = _digest(sim, toplevel, parameters, args, waves, text)
+    key = _digest(sim, toplevel, parameters, args, waves, text, defines)
     build_dir = ROOT / "build" / "tb" / f"{toplevel}-{sim}-{key}"
     build_dir.mkdir(parents=True, exist_ok=True)
     seed = int(os.environ.get("SEED", drawn_seed))
@@ -100,6 +104,7 @@ def run(
                     sources=files,
                     hdl_toplevel=toplevel,
                     parameters=parameters,
+                    defines=defines or {},
                     build_args=args,
                     build_dir=build_dir,
                     timescale=("1ns", "1ps"),

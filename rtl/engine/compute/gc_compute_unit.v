@@ -12,6 +12,7 @@ module gc_compute_unit #(
     parameter COLS_LOG = 4,
     parameter DW       = 16,
     parameter ACC_W    = 48,
+    parameter DSP      = 0,    // of gc_mac_element
     parameter ACCESS_W = 1,    // bits of an access record: gc_engine says how many
     parameter READ     = 7     // latency of operand, weight and gate reads
 ) (
@@ -168,7 +169,7 @@ module gc_compute_unit #(
     wire array_m_valid_unused;
     wire [COLS_LOG:0] array_m_index_unused;
     wire array_m_last_unused;
-    gc_mac_array #(.GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .SUM_COLUMN(1)) u_array (
+    gc_mac_array #(.GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .SUM_COLUMN(1), .DSP(DSP)) u_array (
         .clk(clk), .rst(rst),
         .s_valid(valid_q), .s_first(first_q), .s_last(last_q), .s_columns(columns_q), .s_sum(sum_q),
         .s_row(row_q), .s_col(col_q), .m_acc(m_grad_acc),
