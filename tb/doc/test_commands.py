@@ -159,7 +159,7 @@ def test_report_draws_what_its_row_says(folder):
 
 def test_options_in_sentences():
     """`--option` between backticks is one of gradcore or of a script."""
-    parameters = [parameter for command in GROUP.commands.values() for parameter in command.params]
+    parameters = [parameter for command in (GROUP, *GROUP.commands.values()) for parameter in command.params]
     known = {name for parameter in parameters for name in parameter.opts + parameter.secondary_opts}
     scripts = [f"ci/{name}" for name in ("fuzz", "mutate", "package", "pnr", "synth")]
     known |= OTHERS.union(*map(options_of_script, scripts))

@@ -62,8 +62,7 @@ def pieces() -> dict[str, Piece]:
         rtl = sources(core)
         own = [f for f in rtl if ROOT / "rtl" / core in f.parents]
         benches = [f for f in sources(core, target="sim") if f not in rtl]
-        blocks = sorted((ROOT / "tb" / "primitives").glob("*.v")) if core == "mac_array" else []
-        found[core] = _piece(own, [*blocks, *(f for f in rtl if f not in own)], benches)
+        found[core] = _piece(own, [f for f in rtl if f not in own], benches)
     for name, core in {"mac_array_user": "mac_array", "training_system": "axi"}.items():
         folder = ROOT / "examples" / name
         benches = sorted(folder.glob("*_tb.v"))
@@ -82,7 +81,9 @@ def pieces() -> dict[str, Piece]:
 
 
 def _piece(own, others, benches=(), **more) -> Piece:
-    """With paths relative to the repository."""
+    """With paths relative to the repository, and the devices' DSP blocks if a file names one."""
+    if any(f.name == "gc_mac_mult18x18d.v" for f in (*own, *others)):
+        others = [*sorted((ROOT / "tb" / "primitives").glob("*.v")), *others]
     return Piece(*(tuple(str(f.relative_to(ROOT)) for f in files) for files in (own, others, benches)), **more)
 
 
