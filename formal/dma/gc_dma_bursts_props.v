@@ -21,6 +21,7 @@ module gc_dma_bursts_props #(
 );
     localparam BEAT     = MEM_W / 8;
     localparam BEAT_LOG = $clog2(BEAT);
+    localparam CAP_LOG  = $clog2(MAX_BURST < 4096/BEAT ? MAX_BURST : 4096/BEAT);
     wire        s_ready;
     wire        m_valid;
     wire [32:0] m_addr;
@@ -96,16 +97,41 @@ module gc_dma_bursts_props #(
         end
     end
 
+    (* hierconn *) wire        \u_dut.issued_q ;
+    (* hierconn *) wire [1:0]  \u_dut.next_q ;
     (* hierconn *) wire [32:0] \u_dut.addr_q ;
+    (* hierconn *) wire        \u_dut.carry_q ;
     (* hierconn *) wire [32:0] \u_dut.run_q ;
     (* hierconn *) wire [32:0] \u_dut.group_q ;
     (* hierconn *) wire [31:0] \u_dut.left_q ;
+    (* hierconn *) wire        \u_dut.borrow_q ;
+    (* hierconn *) wire        \u_dut.left_none_q ;
     (* hierconn *) wire [15:0] \u_dut.left1_q ;
     (* hierconn *) wire [15:0] \u_dut.left2_q ;
+    (* hierconn *) wire        \u_dut.last1_q ;
+    (* hierconn *) wire        \u_dut.last2_q ;
     (* hierconn *) wire [31:0] \u_dut.run_beats_q ;
+    (* hierconn *) wire        \u_dut.run_many_q ;
     (* hierconn *) wire [15:0] \u_dut.n1_q ;
     (* hierconn *) wire [31:0] \u_dut.stride1_q ;
     (* hierconn *) wire [31:0] \u_dut.stride2_q ;
+    (* hierconn *) wire [32:0] \u_dut.run_next ;
+    (* hierconn *) wire [32:0] \u_dut.group_next ;
+    (* hierconn *) wire [20:0] \u_dut.pages_next ;
+    (* hierconn *) wire [CAP_LOG:0] \u_dut.beats_q ;
+    (* hierconn *) wire        \u_dut.run_end_q ;
+
+    // What the registers mean in the cycle after an issue, in which carries and the next run are still to come.
+    wire        run_on   = \u_dut.next_q == 2'd1;
+    wire        group_on = \u_dut.next_q == 2'd2;
+    wire [32:0] group_at = group_on ? \u_dut.group_q + {1'b0, \u_dut.stride2_q } : \u_dut.group_q ;
+    wire [32:0] run_at   = group_on ? group_at : run_on ? \u_dut.run_q + {1'b0, \u_dut.stride1_q } : \u_dut.run_q ;
+    wire [32:0] addr_at  = run_on || group_on ? run_at : \u_dut.addr_q + {20'd0, \u_dut.carry_q , 12'd0};
+    wire [31:0] left_at  = run_on || group_on ? \u_dut.run_beats_q
+                                              : \u_dut.left_q - {15'd0, \u_dut.borrow_q , 16'd0};
+    wire [31:0] edge_at  = (32'd4096 - {20'd0, next_n[11:0]}) >> BEAT_LOG;
+    wire [31:0] room_at  = edge_at < MAX_BURST ? edge_at : MAX_BURST;
+    wire [31:0] beats_at = left_n < room_at ? left_n : room_at;
 
     always @* begin
         assume (s_addr % BEAT == 0 && s_stride1 % BEAT == 0 && s_stride2 % BEAT == 0);
@@ -115,12 +141,23 @@ module gc_dma_bursts_props #(
                 assert (run_end || beats == MAX_BURST || (m_addr + (beats << BEAT_LOG)) % 4096 == 0);
             end
             // The same in both, and nothing left of a closed descriptor.
-            assert (s_ready == !open_n);
+            assert (s_ready == !open_n && \u_dut.issued_q == fresh);
             if (m_valid) assert (beats <= MAX_BURST && m_addr % BEAT == 0
                 && m_addr[11:0] + (beats << BEAT_LOG) <= 4096);
             if (open_n) begin
-                assert (\u_dut.addr_q == next_n && \u_dut.run_q == run_n && \u_dut.group_q == group_n);
-                assert (\u_dut.left_q == left_n && \u_dut.left1_q == runs_n && \u_dut.left2_q == groups_n);
+                assert (addr_at == next_n && run_at == run_n && group_at == group_n && left_at == left_n);
+                assert (\u_dut.left1_q == runs_n && \u_dut.left2_q == groups_n && \u_dut.next_q != 2'd3);
+                if (fresh) begin
+                    assert (\u_dut.run_next == \u_dut.run_q + {1'b0, \u_dut.stride1_q });
+                    assert (\u_dut.group_next == \u_dut.group_q + {1'b0, \u_dut.stride2_q });
+                    assert (\u_dut.pages_next == \u_dut.addr_q [32:12] + 21'd1);
+                    assert (\u_dut.left_none_q == (\u_dut.left_q [31:16] == 16'd0));
+                    assert (\u_dut.run_many_q == (run_beats_q >> (CAP_LOG + 1) != 0));
+                end else begin
+                    assert (\u_dut.next_q == 2'd0 && ! \u_dut.carry_q && ! \u_dut.borrow_q );
+                    assert (\u_dut.beats_q == beats_at && \u_dut.run_end_q == (left_n <= room_at));
+                    assert (\u_dut.last1_q == (runs_n == 16'd1) && \u_dut.last2_q == (groups_n == 16'd1));
+                end
                 assert (\u_dut.run_beats_q == run_beats_q && \u_dut.n1_q == n1_q);
                 assert (\u_dut.stride1_q == stride1_q && \u_dut.stride2_q == stride2_q);
                 assert (left_n != 0 && runs_n != 0 && groups_n != 0 && run_beats_q != 0 && n1_q != 0);

@@ -4,6 +4,9 @@
 // descriptor with run_beats, n1 or n2 of zero is a transfer of nothing: it is taken and gives no burst. Addresses and
 // strides are multiples of a beat. m_last marks the last burst of a descriptor. The next descriptor is taken from the
 // cycle on in which that burst is shown.
+// The two cycles of a burst: in the first its length, known from the cycle before, goes out, and the low bits of the
+// address and of the beats that are left move on; in the second their carries follow, or the next run begins, and the
+// next length is measured. Sums of whole addresses are ready before they are needed.
 `default_nettype none
 
 module gc_dma_bursts #(
@@ -29,8 +32,12 @@ module gc_dma_bursts #(
 );
     localparam BEAT_LOG = $clog2(MEM_W/8);
     localparam PAGE_LOG = 12 - BEAT_LOG;           // log2 of the beats in 4 KiB
-    localparam [PAGE_LOG:0] PAGE  = 1 << PAGE_LOG;
-    localparam [31:0]       LIMIT = MAX_BURST[31:0];
+    localparam LIMIT_LOG = $clog2(MAX_BURST);
+    localparam CAP_LOG = LIMIT_LOG < PAGE_LOG ? LIMIT_LOG : PAGE_LOG;   // log2 of the beats of the longest burst
+    localparam CAP_BEATS = 1 << CAP_LOG;
+    localparam [CAP_LOG:0] CAP = CAP_BEATS[CAP_LOG:0];
+    localparam PAGES_W = ADDR_W - 12;
+    localparam [15:0] ONE = 16'd1;
 
     generate
         if (ADDR_W < 32 || ADDR_W > 64) begin : g_illegal_addr_w
@@ -44,38 +51,98 @@ module gc_dma_bursts #(
         end
     endgenerate
 
+    localparam [1:0] ON = 2'd0, RUN = 2'd1, GROUP = 2'd2;   // what comes next: more of this run, a run, a group
+
     reg              busy_q;
-    reg [ADDR_W-1:0] addr_q;       // of the next burst
+    reg              issued_q;     // the cycle after an issue
+    reg [1:0]        next_q;
+    reg [ADDR_W-1:0] addr_q;       // of the next burst; its pages without carry_q
+    reg              carry_q;      // into the pages of addr_q
     reg [ADDR_W-1:0] run_q;        // start of this run
     reg [ADDR_W-1:0] group_q;      // start of this group of runs
-    reg [31:0]       left_q;       // beats left in the run
+    reg [31:0]       left_q;       // beats left in the run; the upper half without borrow_q
+    reg              borrow_q;
+    reg              left_none_q;  // the upper half of left_q is zero
     reg [31:0]       run_beats_q;
+    reg              run_many_q;   // more beats than two of the longest bursts
     reg [15:0]       n1_q;
     reg [15:0]       left1_q;
     reg [15:0]       left2_q;
+    reg              last1_q;      // left1_q is one
+    reg              last2_q;
     reg [31:0]       stride1_q;
     reg [31:0]       stride2_q;
+    reg [CAP_LOG:0]  beats_q;      // of the next burst
+    reg              run_end_q;    // it ends the run
 
-    wire               nothing  = ~(|s_run_beats) || ~(|s_n1) || ~(|s_n2);
-    wire [PAGE_LOG:0]  to_edge  = PAGE - {1'b0, addr_q[11:BEAT_LOG]};
-    wire [31:0]        edge_32  = {{(31-PAGE_LOG){1'b0}}, to_edge};
-    wire [31:0]        capped   = left_q < LIMIT ? left_q : LIMIT;
-    wire [31:0]        beats    = capped < edge_32 ? capped : edge_32;
-    wire               run_end  = beats == left_q;
-    wire [31:0]        len      = beats - 32'd1;
-    wire [ADDR_W-1:0]  next_run   = run_q + {{(ADDR_W-32){1'b0}}, stride1_q};
-    wire [ADDR_W-1:0]  next_group = group_q + {{(ADDR_W-32){1'b0}}, stride2_q};
-    wire               issue    = busy_q && !m_valid;
+    wire nothing = ~(|s_run_beats) || ~(|s_n1) || ~(|s_n2);
+    wire accept  = s_valid && s_ready;
+    wire issue   = busy_q && !m_valid;
+
+    wire [ADDR_W-1:0]  run_next;
+    wire [ADDR_W-1:0]  group_next;
+    wire [PAGES_W-1:0] pages_next;
+    gc_split_add #(.W(ADDR_W), .LOW(ADDR_W/2)) u_run (
+        .clk(clk), .s_a(run_q), .s_b({{(ADDR_W-32){1'b0}}, stride1_q}), .m_sum(run_next)
+    );
+    gc_split_add #(.W(ADDR_W), .LOW(ADDR_W/2)) u_group (
+        .clk(clk), .s_a(group_q), .s_b({{(ADDR_W-32){1'b0}}, stride2_q}), .m_sum(group_next)
+    );
+    gc_split_add #(.W(PAGES_W), .LOW(PAGES_W/2)) u_pages (
+        .clk(clk), .s_a(addr_q[ADDR_W-1:12]), .s_b({{(PAGES_W-1){1'b0}}, 1'b1}), .m_sum(pages_next)
+    );
+
+    // The length of the burst that comes next: of a new descriptor, group or run, or of this run.
+    wire [PAGE_LOG-1:0] offset = !busy_q         ? s_addr[11:BEAT_LOG]
+                               : next_q == GROUP ? group_next[11:BEAT_LOG]
+                               : next_q == RUN   ? run_next[11:BEAT_LOG] : addr_q[11:BEAT_LOG];
+    wire [CAP_LOG:0]    low    = !busy_q ? s_run_beats[CAP_LOG:0]
+                               : next_q != ON ? run_beats_q[CAP_LOG:0] : left_q[CAP_LOG:0];
+    wire                s_many = |s_run_beats[31:CAP_LOG+1];
+    // A lower half from which was borrowed is large.
+    wire                left_many = |left_q[15:CAP_LOG+1] || !left_none_q;
+    wire                many  = !busy_q ? s_many : next_q != ON ? run_many_q : left_many;
+    wire [CAP_LOG:0]    room;
+    wire                run_end = !many && low <= room;
+
+    generate
+        if (CAP_LOG == 0) begin : g_single
+            assign room = CAP;
+            wire _unused = &{1'b0, offset};
+        end else if (CAP_LOG == PAGE_LOG) begin : g_page
+            assign room = CAP - {1'b0, offset};
+        end else begin : g_limit
+            // Only in the last part of a page is there less room than the longest burst takes.
+            assign room = &offset[PAGE_LOG-1:CAP_LOG] ? CAP - {1'b0, offset[CAP_LOG-1:0]} : CAP;
+        end
+    endgenerate
+
+    wire [PAGE_LOG:0]  offset_on = {1'b0, addr_q[11:BEAT_LOG]} + {{(PAGE_LOG-CAP_LOG){1'b0}}, beats_q};
+    wire [16:0]        left_on   = {1'b0, left_q[15:0]} - {{(16-CAP_LOG){1'b0}}, beats_q};
+    wire [CAP_LOG:0]   len       = beats_q - {{CAP_LOG{1'b0}}, 1'b1};
+    wire [8+CAP_LOG:0] len_wide  = {8'd0, len};
 
     assign s_ready = !busy_q;
 
     always @(posedge clk) begin
-        if (s_valid && s_ready) begin
+        left_none_q <= ~(|left_q[31:16]);
+        run_many_q  <= |run_beats_q[31:CAP_LOG+1];
+        last1_q     <= (!busy_q ? s_n1 : left1_q) == 16'd1;
+        last2_q     <= (!busy_q ? s_n2 : left2_q) == 16'd1;
+        issued_q    <= issue;
+        if (!busy_q || issued_q) begin
+            beats_q   <= run_end ? low : room;
+            run_end_q <= run_end;
+        end
+        if (accept) begin
             busy_q      <= !nothing;
+            next_q      <= ON;
             addr_q      <= s_addr;
+            carry_q     <= 1'b0;
             run_q       <= s_addr;
             group_q     <= s_addr;
             left_q      <= s_run_beats;
+            borrow_q    <= 1'b0;
             run_beats_q <= s_run_beats;
             n1_q        <= s_n1;
             left1_q     <= s_n1;
@@ -84,36 +151,42 @@ module gc_dma_bursts #(
             stride2_q   <= s_stride2;
         end else if (issue) begin
             m_addr <= addr_q;
-            m_len  <= len[7:0];
-            m_last <= run_end && left1_q == 16'd1 && left2_q == 16'd1;
-            if (!run_end) begin
-                addr_q <= addr_q + {{(ADDR_W-32){1'b0}}, beats << BEAT_LOG};
-                left_q <= left_q - beats;
-            end else begin
-                left_q <= run_beats_q;
-                if (left1_q != 16'd1) begin
-                    left1_q <= left1_q - 16'd1;
-                    addr_q  <= next_run;
-                    run_q   <= next_run;
-                end else begin
-                    left1_q <= n1_q;
-                    left2_q <= left2_q - 16'd1;
-                    addr_q  <= next_group;
-                    run_q   <= next_group;
-                    group_q <= next_group;
-                    busy_q  <= left2_q != 16'd1;
+            m_len  <= len_wide[7:0];
+            m_last <= run_end_q && last1_q && last2_q;
+            {carry_q, addr_q[11:BEAT_LOG]} <= offset_on;
+            {borrow_q, left_q[15:0]}       <= left_on;
+            if (run_end_q) begin
+                next_q  <= last1_q ? GROUP : RUN;
+                left1_q <= last1_q ? n1_q : left1_q - ONE;
+                if (last1_q) begin
+                    left2_q <= left2_q - ONE;
+                    busy_q  <= !last2_q;
                 end
+            end
+        end else if (issued_q) begin
+            next_q   <= ON;
+            carry_q  <= 1'b0;
+            borrow_q <= 1'b0;
+            if (next_q == ON) begin
+                if (carry_q)  addr_q[ADDR_W-1:12] <= pages_next;
+                if (borrow_q) left_q[31:16]       <= left_q[31:16] - ONE;
+            end else begin
+                addr_q <= next_q == GROUP ? group_next : run_next;
+                run_q  <= next_q == GROUP ? group_next : run_next;
+                left_q <= run_beats_q;
+                if (next_q == GROUP) group_q <= group_next;
             end
         end
         if (issue)        m_valid <= 1'b1;
         else if (m_ready) m_valid <= 1'b0;
         if (rst) begin
-            busy_q  <= 1'b0;
-            m_valid <= 1'b0;
+            busy_q   <= 1'b0;
+            issued_q <= 1'b0;
+            m_valid  <= 1'b0;
         end
     end
 
-    wire _unused = &{1'b0, len[31:8]};
+    wire _unused = &{1'b0, len_wide};
 endmodule
 
 `default_nettype wire

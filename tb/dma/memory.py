@@ -49,7 +49,7 @@ def random_descriptor(beat, most=200):
     run_beats, n1, n2 = (
         random.choice([0, 1, 1, random.randint(1, 20), random.randint(1, most)]),
         random.randint(1, 3),
-        random.choice([0, 1, 2]),
+        random.choice([0, 1, 2, 3]),
     )
     stride1 = beat * (run_beats + random.randint(0, 100))
     return (beat * random.randrange(4096), run_beats, n1, stride1, n2, stride1 * n1 + beat * random.randint(0, 100))

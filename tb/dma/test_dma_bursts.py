@@ -54,6 +54,15 @@ async def fit_the_page_and_the_limit_exactly(dut):
 
 
 @cocotb.test()
+@cocotb.parametrize(stall=[0.0, 0.4])
+async def count_down_more_than_65_536_beats(dut, stall):
+    """The upper half of the beats that are left follows a cycle after the lower one."""
+    sink, beat, limit = await begin(dut, stall), parameter("MEM_W") // 8, parameter("MAX_BURST")
+    for beats in (65535, 65536 + random.randint(0, limit), 2 * 65536 + 1) if limit >= 64 else ():
+        await check(dut, sink, [transfer(random.randrange(64) * beat, beats, n1=2, stride1=3 * beat)])
+
+
+@cocotb.test()
 async def wrap_at_the_end_of_the_addresses(dut):
     sink, beat, top = await begin(dut), parameter("MEM_W") // 8, 1 << parameter("ADDR_W")
     await check(

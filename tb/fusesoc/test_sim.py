@@ -25,7 +25,7 @@ FAULTS = {
     "softmax": ("softmax/gc_softmax_divide_lane", "fits ? {upper", "!fits ? {upper"),
     "vector": ("vector/gc_vector_gather", "second == early_bits[DW-1:0]", "second != early_bits[DW-1:0]"),
     "update": ("update/gc_update_lane", ".SUBTRACT(1)) u_sum", ".SUBTRACT(0)) u_sum"),
-    "dma": ("dma/gc_dma_bursts", "capped < edge_32", "capped > edge_32"),
+    "dma": ("dma/gc_dma_bursts", "low <= room", "low < room"),
     "sequencer": ("sequencer/gc_loop_nest", "next + ONE == count", "next + ONE != count"),
     "engine": ("engine/compute/gc_lane_mask", "{1'b0, number} < s_images", "{1'b0, number} >= s_images"),
     "axi": ("axi/gc_axi_master", "m_axi_awvalid && !m_axi_awready", "m_axi_awvalid || !m_axi_awready"),
