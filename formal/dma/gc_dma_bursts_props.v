@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gc_dma_bursts: the bursts of a descriptor cover its runs exactly, in order; each is as long as its run, MAX_BURST
-// and the next 4 KiB border allow; m_last on the last one; none without a descriptor; the rules of requests. Assumed:
-// addresses and strides are multiples of a beat.
+// and the next 4 KiB border allow; m_last on the last one; none without a descriptor, none in the cycle behind another;
+// m_next_beats a cycle before; the rules of requests. Assumed: addresses and strides are multiples of a beat.
 `default_nettype none
 
 module gc_dma_bursts_props #(
@@ -27,12 +27,14 @@ module gc_dma_bursts_props #(
     wire [32:0] m_addr;
     wire [7:0]  m_len;
     wire        m_last;
+    wire [8:0]  m_next_beats;
     wire        started;
 
     gc_dma_bursts #(.ADDR_W(33), .MEM_W(MEM_W), .MAX_BURST(MAX_BURST)) u_dut (
         .clk(clk), .rst(rst), .s_valid(s_valid), .s_ready(s_ready), .s_addr(s_addr), .s_run_beats(s_run_beats),
         .s_n1(s_n1), .s_stride1(s_stride1), .s_n2(s_n2), .s_stride2(s_stride2),
-        .m_valid(m_valid), .m_ready(m_ready), .m_addr(m_addr), .m_len(m_len), .m_last(m_last)
+        .m_valid(m_valid), .m_ready(m_ready), .m_addr(m_addr), .m_len(m_len), .m_last(m_last),
+        .m_next_beats(m_next_beats)
     );
     gc_first_reset u_reset (.clk(clk), .rst(rst), .started(started));
     gc_request_rules #(.ADDR_W(33), .BEAT(BEAT)) u_request (
@@ -121,6 +123,13 @@ module gc_dma_bursts_props #(
     (* hierconn *) wire [CAP_LOG:0] \u_dut.beats_q ;
     (* hierconn *) wire        \u_dut.run_end_q ;
 
+    reg         taken_q;
+    reg [8:0]   promised_q;
+    always @(posedge clk) begin
+        taken_q    <= !rst && m_valid && m_ready;
+        promised_q <= m_next_beats;
+    end
+
     // What the registers mean in the cycle after an issue, in which carries and the next run are still to come.
     wire        run_on   = \u_dut.next_q == 2'd1;
     wire        group_on = \u_dut.next_q == 2'd2;
@@ -142,11 +151,13 @@ module gc_dma_bursts_props #(
             end
             // The same in both, and nothing left of a closed descriptor.
             assert (s_ready == !open_n && \u_dut.issued_q == fresh);
+            assert ((\u_dut.next_q == 2'd3) == !open_n);
+            if (m_valid) assert (!taken_q && promised_q == {1'b0, m_len} + 9'd1);
             if (m_valid) assert (beats <= MAX_BURST && m_addr % BEAT == 0
                 && m_addr[11:0] + (beats << BEAT_LOG) <= 4096);
             if (open_n) begin
                 assert (addr_at == next_n && run_at == run_n && group_at == group_n && left_at == left_n);
-                assert (\u_dut.left1_q == runs_n && \u_dut.left2_q == groups_n && \u_dut.next_q != 2'd3);
+                assert (\u_dut.left1_q == runs_n && \u_dut.left2_q == groups_n);
                 if (fresh) begin
                     assert (\u_dut.run_next == \u_dut.run_q + {1'b0, \u_dut.stride1_q });
                     assert (\u_dut.group_next == \u_dut.group_q + {1'b0, \u_dut.stride2_q });

@@ -47,6 +47,7 @@ module gc_register_queue_props (
         assume (!s_push || room);
         assume (!s_pop || m_valid);
         assert (room == (stored < 3'd4));
+        assert (m_valid == (stored != 3'd0));
         assert (\u_dut.wr_q - \u_dut.rd_q == stored);
         if (tracked) assert (memory[4*place[1:0] +: 4] == word);
         cover (stored == 3'd4 && tracked && ahead == 3'd3 && s_pop);

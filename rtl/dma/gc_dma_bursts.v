@@ -28,7 +28,8 @@ module gc_dma_bursts #(
     input  wire              m_ready,
     output reg  [ADDR_W-1:0] m_addr,
     output reg  [7:0]        m_len,      // beats - 1
-    output reg               m_last
+    output reg               m_last,
+    output wire [8:0]        m_next_beats    // of the burst that is shown in the next cycle, if one is
 );
     localparam BEAT_LOG = $clog2(MEM_W/8);
     localparam PAGE_LOG = 12 - BEAT_LOG;           // log2 of the beats in 4 KiB
@@ -51,7 +52,8 @@ module gc_dma_bursts #(
         end
     endgenerate
 
-    localparam [1:0] ON = 2'd0, RUN = 2'd1, GROUP = 2'd2;   // what comes next: more of this run, a run, a group
+    // What comes next: more of this run, a run, a group, a descriptor.
+    localparam [1:0] ON = 2'd0, RUN = 2'd1, GROUP = 2'd2, NEW = 2'd3;
 
     reg              busy_q;
     reg              issued_q;     // the cycle after an issue
@@ -93,15 +95,15 @@ module gc_dma_bursts #(
     );
 
     // The length of the burst that comes next: of a new descriptor, group or run, or of this run.
-    wire [PAGE_LOG-1:0] offset = !busy_q         ? s_addr[11:BEAT_LOG]
+    wire [PAGE_LOG-1:0] offset = next_q == NEW   ? s_addr[11:BEAT_LOG]
                                : next_q == GROUP ? group_next[11:BEAT_LOG]
                                : next_q == RUN   ? run_next[11:BEAT_LOG] : addr_q[11:BEAT_LOG];
-    wire [CAP_LOG:0]    low    = !busy_q ? s_run_beats[CAP_LOG:0]
+    wire [CAP_LOG:0]    low    = next_q == NEW ? s_run_beats[CAP_LOG:0]
                                : next_q != ON ? run_beats_q[CAP_LOG:0] : left_q[CAP_LOG:0];
     wire                s_many = |s_run_beats[31:CAP_LOG+1];
     // A lower half from which was borrowed is large.
     wire                left_many = |left_q[15:CAP_LOG+1] || !left_none_q;
-    wire                many  = !busy_q ? s_many : next_q != ON ? run_many_q : left_many;
+    wire                many  = next_q == NEW ? s_many : next_q != ON ? run_many_q : left_many;
     wire [CAP_LOG:0]    room;
     wire                run_end = !many && low <= room;
 
@@ -121,6 +123,8 @@ module gc_dma_bursts #(
     wire [16:0]        left_on   = {1'b0, left_q[15:0]} - {{(16-CAP_LOG){1'b0}}, beats_q};
     wire [CAP_LOG:0]   len       = beats_q - {{CAP_LOG{1'b0}}, 1'b1};
     wire [8+CAP_LOG:0] len_wide  = {8'd0, len};
+    wire [8+CAP_LOG:0] beats_wide = {8'd0, beats_q};
+    assign m_next_beats = issue ? beats_wide[8:0] : {1'b0, m_len} + 9'd1;
 
     assign s_ready = !busy_q;
 
@@ -136,7 +140,7 @@ module gc_dma_bursts #(
         end
         if (accept) begin
             busy_q      <= !nothing;
-            next_q      <= ON;
+            if (!nothing) next_q <= ON;
             addr_q      <= s_addr;
             carry_q     <= 1'b0;
             run_q       <= s_addr;
@@ -156,7 +160,7 @@ module gc_dma_bursts #(
             {carry_q, addr_q[11:BEAT_LOG]} <= offset_on;
             {borrow_q, left_q[15:0]}       <= left_on;
             if (run_end_q) begin
-                next_q  <= last1_q ? GROUP : RUN;
+                next_q  <= !last1_q ? RUN : last2_q ? NEW : GROUP;
                 left1_q <= last1_q ? n1_q : left1_q - ONE;
                 if (last1_q) begin
                     left2_q <= left2_q - ONE;
@@ -164,7 +168,7 @@ module gc_dma_bursts #(
                 end
             end
         end else if (issued_q) begin
-            next_q   <= ON;
+            if (busy_q) next_q <= ON;
             carry_q  <= 1'b0;
             borrow_q <= 1'b0;
             if (next_q == ON) begin
@@ -181,12 +185,13 @@ module gc_dma_bursts #(
         else if (m_ready) m_valid <= 1'b0;
         if (rst) begin
             busy_q   <= 1'b0;
+            next_q   <= NEW;
             issued_q <= 1'b0;
             m_valid  <= 1'b0;
         end
     end
 
-    wire _unused = &{1'b0, len_wide};
+    wire _unused = &{1'b0, len_wide, beats_wide};
 endmodule
 
 `default_nettype wire

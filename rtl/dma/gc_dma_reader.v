@@ -33,6 +33,7 @@ module gc_dma_reader #(
     output wire              sts_drained
 );
     localparam [9:0] FULL = DEPTH[9:0];
+    localparam [9:0] LESS = FULL - 10'd1;
 
     generate
         if (DEPTH > 512) begin : g_illegal_size
@@ -46,10 +47,16 @@ module gc_dma_reader #(
     wire          burst_valid;
     wire          burst_ready;
     wire [8:0]    beats = {1'b0, m_rreq_len} + 9'd1;
-    reg  [9:0]    free_q;       // places not promised to a requested beat
-    wire          room  = free_q >= {1'b0, beats};
-    wire          request = m_rreq_valid && m_rreq_ready;
+    wire [8:0]    next_beats;
+    reg  [9:0]    free_q;       // places not promised to a requested beat, without pop_q
+    reg           pop_q;        // a beat has been taken in the cycle before
+    reg           room_q;       // for the burst that is shown
+    reg           full_q;       // `free` is DEPTH
+    wire [9:0]    free    = free_q + {9'd0, pop_q};
+    wire          fits    = free >= {1'b0, next_beats};
+    wire          fits_if = free + 10'd1 >= {1'b0, next_beats};    // with one more
     wire          pop     = m_valid && m_ready;
+    wire          request = m_rreq_valid && m_rreq_ready;
 
     wire bursts_m_last_unused;
     gc_dma_bursts #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .MAX_BURST(MAX_BURST)) u_bursts (
@@ -61,15 +68,23 @@ module gc_dma_reader #(
         .s_n2(s_n2),
         .s_stride2(s_stride2),
         .m_valid(burst_valid), .m_ready(burst_ready), .m_addr(m_rreq_addr), .m_len(m_rreq_len),
-        .m_last(bursts_m_last_unused)
+        .m_last(bursts_m_last_unused), .m_next_beats(next_beats)
     );
-    assign m_rreq_valid = burst_valid && room;
-    assign burst_ready  = m_rreq_ready && room;
-    assign sts_drained  = s_ready && !burst_valid && free_q == FULL;
+    assign m_rreq_valid = burst_valid && room_q;
+    assign burst_ready  = m_rreq_ready && room_q;
+    assign sts_drained  = s_ready && !burst_valid && full_q;
 
     always @(posedge clk) begin
-        free_q <= free_q - (request ? {1'b0, beats} : 10'd0) + {9'd0, pop};
-        if (rst) free_q <= FULL;
+        pop_q  <= pop;
+        free_q <= free - (request ? {1'b0, beats} : 10'd0);
+        room_q <= fits || (pop && fits_if);
+        full_q <= !request && (free == FULL || (pop && free == LESS));
+        if (rst) begin
+            pop_q  <= 1'b0;
+            free_q <= FULL;
+            room_q <= 1'b0;
+            full_q <= 1'b1;
+        end
     end
 
     wire beats_s_ready_unused;

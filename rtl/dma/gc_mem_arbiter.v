@@ -72,8 +72,8 @@ module gc_mem_arbiter #(
 
     gc_request_pick #(.N(READERS)) u_read_pick (
         .clk(clk), .rst(rst),
-        .s_request(s_rreq_valid & {READERS{r_room}}),
-        .s_taken(m_rreq_valid && m_rreq_ready),
+        .s_request(s_rreq_valid), .s_show(r_room),
+        .s_taken(m_rreq_ready),
         .m_pick(r_pick)
     );
     gc_one_hot_mux #(.N(READERS), .W(ADDR_W+8)) u_read_mux (
@@ -91,9 +91,9 @@ module gc_mem_arbiter #(
         .s_pop(s_rdat_valid && s_rdat_last),
         .m_data(r_owner)
     );
-    assign m_rreq_valid = |(r_pick & s_rreq_valid);
+    assign m_rreq_valid = |s_rreq_valid && r_room;
     assign m_rreq_client = r_pick;
-    assign s_rreq_ready = r_pick & {READERS{m_rreq_ready}};
+    assign s_rreq_ready = r_pick & {READERS{m_rreq_ready && r_room}};
     assign m_rdat_valid = r_owner & {READERS{s_rdat_valid}};
     assign m_rdat_data  = s_rdat_data;
     assign m_rdat_last  = s_rdat_last;
@@ -115,12 +115,13 @@ module gc_mem_arbiter #(
     wire [WRITERS-1:0] w_owner;
     wire               w_room;
     reg  [WRITERS-1:0] data_q;      // client whose beats are leaving
+    wire               w_open   = w_room && ~(|data_q);
     wire               data_end = m_wdat_valid && m_wdat_ready && m_wdat_last;
 
     gc_request_pick #(.N(WRITERS)) u_write_pick (
         .clk(clk), .rst(rst),
-        .s_request(s_wreq_valid & {WRITERS{w_room && ~(|data_q)}}),
-        .s_taken(m_wreq_valid && m_wreq_ready),
+        .s_request(s_wreq_valid), .s_show(w_open),
+        .s_taken(m_wreq_ready),
         .m_pick(w_pick)
     );
     gc_one_hot_mux #(.N(WRITERS), .W(ADDR_W+8)) u_write_mux (
@@ -143,9 +144,9 @@ module gc_mem_arbiter #(
         .s_pop(s_wrsp_valid),
         .m_data(w_owner)
     );
-    assign m_wreq_valid = |(w_pick & s_wreq_valid);
+    assign m_wreq_valid = |s_wreq_valid && w_open;
     assign m_wreq_client = w_pick;
-    assign s_wreq_ready = w_pick & {WRITERS{m_wreq_ready}};
+    assign s_wreq_ready = w_pick & {WRITERS{m_wreq_ready && w_open}};
     assign m_wdat_valid = |(data_q & s_wdat_valid);
     assign s_wdat_ready = data_q & {WRITERS{m_wdat_ready}};
     assign m_wrsp_valid = w_owner & {WRITERS{s_wrsp_valid}};

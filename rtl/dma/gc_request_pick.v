@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Picks the lowest waiting request and keeps the choice until it has been taken, so that a request once shown does not
-// change under a stall. Combinational from the requests while nothing is held; one-hot or zero.
+// Picks the lowest waiting request. Once it has been shown, with s_show, the choice is kept until it has been taken, so
+// that it does not change under a stall. Combinational from the requests while nothing is held; one-hot or zero.
 `default_nettype none
 
 module gc_request_pick #(
@@ -9,16 +9,25 @@ module gc_request_pick #(
     input  wire         clk,
     input  wire         rst,
     input  wire [N-1:0] s_request,
-    input  wire         s_taken,
+    input  wire         s_show,      // the pick goes out
+    input  wire         s_taken,     // and is taken
     output wire [N-1:0] m_pick
 );
     reg  [N-1:0] held_q;
-    wire [N-1:0] lowest = s_request & (~s_request + {{(N-1){1'b0}}, 1'b1});
+    wire [N-1:0] lowest;
 
     assign m_pick = (|held_q) ? held_q : lowest;
 
+    genvar i;
+    generate
+        for (i = 0; i < N; i = i + 1) begin : g_client
+            wire [N-1:0] below = s_request & ~({N{1'b1}} << i);
+            assign lowest[i] = s_request[i] && ~(|below);
+        end
+    endgenerate
+
     always @(posedge clk) begin
-        held_q <= s_taken ? {N{1'b0}} : m_pick;
+        held_q <= s_show && !s_taken ? m_pick : {N{1'b0}};
         if (rst) held_q <= {N{1'b0}};
     end
 endmodule

@@ -139,13 +139,13 @@ module gc_operand_buffer #(
     wire [LANES*AW-1:0] rd_bank_addr;
     wire [LANES*DW-1:0] rd_banks;
     wire [LANES*DW-1:0] rd_lanes;
-    localparam SIDE_W = 2*LOG + 2*GRID + COLS;
+    localparam SIDE_W = 2*LOG + 2*GRID;
     wire [SIDE_W-1:0]   turn_side;            // rotations and masks on their way
     wire [SIDE_W-1:0]   mask_side;
     reg  [VECTOR-1:0]   rd_valid_q;           // bit n: in stage n + 1
     wire [LOG-1:0]      turn_y;
     wire [LOG-1:0]      turn_x;
-    wire [2*GRID+COLS-1:0] turn_mask_unused;
+    wire [2*GRID-1:0]   turn_mask_unused;
     wire [2*LOG-1:0]    mask_rot_unused;
     wire [GRID-1:0]     row_mask;
     wire [GRID-1:0]     col_mask;
@@ -177,17 +177,20 @@ module gc_operand_buffer #(
     );
 
     gc_delay_line #(.W(SIDE_W), .CYCLES(WORDS-TURN)) u_turn_side (.clk(clk), .clear(1'b0),
-        .s_data({rd_chan_mask, rd_row_mask, rd_col_mask, rd_rot_y, rd_rot_x}), .m_data(turn_side));
+        .s_data({rd_row_mask, rd_col_mask, rd_rot_y, rd_rot_x}), .m_data(turn_side));
     gc_delay_line #(.W(SIDE_W), .CYCLES(VECTOR-WORDS)) u_mask_side (
         .clk(clk), .clear(1'b0),
         .s_data(turn_side),
         .m_data(mask_side)
     );
+    gc_delay_line #(.W(COLS), .CYCLES(VECTOR-TURN-2)) u_chan_mask (
+        .clk(clk), .clear(1'b0), .s_data(rd_chan_mask), .m_data(chan_mask)
+    );
     gc_delay_line #(.W(USER_W), .CYCLES(VECTOR)) u_user (
         .clk(clk), .clear(1'b0), .s_data(s_rd_user), .m_data(m_rd_user)
     );
     assign {turn_mask_unused, turn_y, turn_x} = turn_side;
-    assign {chan_mask, row_mask, col_mask, mask_rot_unused} = mask_side;
+    assign {row_mask, col_mask, mask_rot_unused} = mask_side;
     always @(posedge clk) begin
         rd_valid_q <= {rd_valid_q[VECTOR-2:0], s_rd_valid};
         if (rst) rd_valid_q <= {VECTOR{1'b0}};

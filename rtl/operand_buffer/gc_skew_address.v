@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bank addresses of one access to a skewed buffer (doc/architecture.md, "Accesses"). The address of a lane is a row
 // part plus a column part, so GRID + GRID small sums are formed, the two tables are rotated to bank order and added
-// bank by bank. One access per cycle; rotations and masks 1 cycle, bank addresses 4 cycles after the access. Bit-exact
-// with gradcore.machine.skew. No multiplier: a displacement in blocks is a 9-bit signed factor and is applied by shift
-// and add.
+// bank by bank. One access per cycle; rotations, row and column masks 1 cycle, the channel mask 3 cycles, bank
+// addresses 4 cycles after the access. Bit-exact with gradcore.machine.skew.
+// No multiplier: a lane's displacement in blocks is that of lane 0, 8 bits signed, and 0..7 blocks more. The multiples
+// of a stride by 0..7 are made once. Each lane takes one; lane 0's product takes one for each three bits of its factor
+// and is added behind the rotation.
 `default_nettype none
 
 module gc_skew_address #(
@@ -43,44 +45,67 @@ module gc_skew_address #(
 );
     localparam LOG  = $clog2(GRID);
     localparam COLS = GRID*CHANNEL_R;
+    localparam COLS_LOG = $clog2(COLS);
     localparam LOW_BITS = GRID - 1;
     localparam [2:0] LOW = LOW_BITS[2:0];
+    localparam [31:0] EIGHT = 8, SIXTY_FOUR = 64;
 
     wire [2:0] pixel = 3'b111 >> (2'd3 - s_fold_a);       // mask of the pixel bits of a lane number
     wire [5:0] step  = {{(6-$clog2(COLS)){1'b0}}, s_step};
     wire [2:0] lane_col = step[2:0] & LOW;                // channel access: the pixel's lane column
     wire [5:0] lane_row = step >> LOG;                    // and its first lane row
-    wire [15:0] left = s_channels > s_chan ? s_channels - s_chan : 16'd0;   // channels from this one on
+    wire [16:0] left = {1'b0, s_channels} - {1'b0, s_chan};                 // channels from this one on, if any
     wire [5:0] rot_y = s_y0[5:0] + s_dy[5:0] + {3'd0, s_rot_y} + s_chan[LOG +: 6] + (s_channel ? lane_row : 6'd0);
     wire [5:0] rot_x = s_x0[5:0] + s_dx[5:0] + {3'd0, s_rot_x} + {3'd0, s_chan[2:0] & LOW}
         + (s_channel ? {3'd0, lane_col} : 6'd0);
 
-    reg          channel_q;
-    reg          split_q;
-    reg [AW-1:0] addr_q;
-    reg [AW-1:0] stride_y_q;
-    reg [AW-1:0] stride_x_q;
-    reg          sum_valid_q;
-    reg          turn_valid_q;
-    reg [LOG-1:0] rot_y_q;
-    reg [LOG-1:0] rot_x_q;
+    wire [7:0]    shift_y = $unsigned($signed(s_dy) >>> s_fold_s);     // displacement of lane 0, in blocks
+    wire [7:0]    shift_x = $unsigned($signed(s_dx) >>> s_fold_s);
+    wire [2:0]    block   = 3'b111 >> (2'd3 - s_fold_s);               // bits of a displacement inside a block
+
+    reg            channel_q;
+    reg [16:0]     left_q;
+    reg            all_q;        // lanes' channels exist; else the first few_q
+    reg [COLS_LOG-1:0] few_q;
+    reg            split_q;
+    reg [AW-1:0]   addr_q;
+    reg [7:0]      shift_y_q;
+    reg [7:0]      shift_x_q;
+    wire [8*AW-1:0] times_y;     // of the strides, by 0..7
+    wire [8*AW-1:0] times_x;
+    wire [AW-1:0]  minus_y;
+    wire [AW-1:0]  minus_x;
+    reg [AW-1:0]   start_y_q;    // lane 0's products
+    reg [AW-1:0]   start_x_q;
+    reg            sum_valid_q;
+    reg            turn_valid_q;
+
+    gc_multiples #(.W(AW)) u_y (
+        .clk(clk), .s_valid(s_valid), .s_value(s_stride_y), .m_times(times_y), .m_minus(minus_y)
+    );
+    gc_multiples #(.W(AW)) u_x (
+        .clk(clk), .s_valid(s_valid), .s_value(s_stride_x), .m_times(times_x), .m_minus(minus_x)
+    );
 
     always @(posedge clk) begin
         m_valid      <= s_valid;
         sum_valid_q  <= m_valid;
         turn_valid_q <= sum_valid_q;
         if (s_valid) begin
-            m_rot_y    <= rot_y[LOG-1:0];
-            m_rot_x    <= rot_x[LOG-1:0];
-            channel_q  <= s_channel;
-            split_q    <= s_split;
-            addr_q     <= s_addr;
-            stride_y_q <= s_stride_y;
-            stride_x_q <= s_stride_x;
+            m_rot_y   <= rot_y[LOG-1:0];
+            m_rot_x   <= rot_x[LOG-1:0];
+            channel_q <= s_channel;
+            left_q    <= left;
+            split_q   <= s_split;
+            addr_q    <= s_addr;
+            shift_y_q <= shift_y;
+            shift_x_q <= shift_x;
         end
         if (m_valid) begin
-            rot_y_q <= m_rot_y;
-            rot_x_q <= m_rot_x;
+            all_q     <= !channel_q || (!left_q[16] && |left_q[15:COLS_LOG]);
+            few_q     <= left_q[COLS_LOG-1:0] & {COLS_LOG{!left_q[16]}};
+            start_y_q <= product(shift_y_q, times_y, minus_y);
+            start_x_q <= product(shift_x_q, times_x, minus_x);
         end
     end
 
@@ -92,8 +117,8 @@ module gc_skew_address #(
     genvar i, j;
     generate
         for (i = 0; i < COLS; i = i + 1) begin : g_channel
-            localparam [15:0] OFFSET = i;
-            always @(posedge clk) if (s_valid) m_chan_mask[i] <= !s_channel || (left > OFFSET);
+            localparam [COLS_LOG:0] COUNT = i + 1;
+            always @(posedge clk) if (sum_valid_q) m_chan_mask[i] <= all_q || {1'b0, few_q} >= COUNT;
         end
         for (i = 0; i < GRID; i = i + 1) begin : g_line
             localparam [2:0]     I         = i;
@@ -112,33 +137,36 @@ module gc_skew_address #(
             wire [2:0]         lx    = (s_channel ? lane_col : I) & pixel;
             wire [8:0]         move_y = {s_dy[7], s_dy} + {6'd0, ly};
             wire [8:0]         move_x = {s_dx[7], s_dx} + {6'd0, lx};
-            wire [8:0]         off_y  = $unsigned($signed(move_y) >>> s_fold_s);
-            wire [8:0]         off_x  = $unsigned($signed(move_x) >>> s_fold_s);
+            wire [3:0]         more_y = ({1'b0, s_dy[2:0] & block} + {1'b0, ly}) >> s_fold_s;   // 0..7
+            wire [3:0]         more_x = ({1'b0, s_dx[2:0] & block} + {1'b0, lx}) >> s_fold_s;
             wire [13:0]        y      = {2'b00, s_y0} + {{5{move_y[8]}}, move_y};
             wire [13:0]        x      = {2'b00, s_x0} + {{5{move_x[8]}}, move_x};
-            reg  [8:0]         off_y_q;
-            reg  [8:0]         off_x_q;
+            reg  [2:0]         more_y_q;
+            reg  [2:0]         more_x_q;
             reg  [AW-1:0]      row_q;
             reg  [AW-1:0]      col_q;
             reg  [AW-1:0]      turned_row_q;
             reg  [AW-1:0]      turned_col_q;
-            wire [LOG-1:0]     row_source = BANK - rot_y_q;
-            wire [LOG-1:0]     col_source = BANK - rot_x_q;
+            reg  [LOG-1:0]     row_source_q;
+            reg  [LOG-1:0]     col_source_q;
 
             always @(posedge clk) if (s_valid) begin
-                off_y_q       <= off_y;
-                off_x_q       <= off_x;
+                more_y_q      <= more_y[2:0];
+                more_x_q      <= more_x[2:0];
                 m_row_mask[i] <= !y[13] && (y < {2'b00, s_height});
                 m_col_mask[i] <= !x[13] && (x < {2'b00, s_width});
             end
             always @(posedge clk) if (m_valid) begin
-                row_q <= scaled(off_y_q, stride_y_q) + (channel_q ? ROW_CHAN : split_q ? SPLIT_C : {AW{1'b0}}) + addr_q;
-                col_q <= scaled(off_x_q, stride_x_q) + (channel_q ? COL_CHAN : {AW{1'b0}});
+                row_q <= times_y[more_y_q*AW +: AW] + (channel_q ? ROW_CHAN : split_q ? SPLIT_C : {AW{1'b0}}) + addr_q;
+                col_q <= times_x[more_x_q*AW +: AW] + (channel_q ? COL_CHAN : {AW{1'b0}});
+                row_source_q <= BANK - m_rot_y;
+                col_source_q <= BANK - m_rot_x;
             end
             always @(posedge clk) if (sum_valid_q) begin
-                turned_row_q <= row_part[row_source];
-                turned_col_q <= col_part[col_source];
+                turned_row_q <= row_part[row_source_q] + start_y_q;
+                turned_col_q <= col_part[col_source_q] + start_x_q;
             end
+            wire _unused = &{1'b0, more_y[3], more_x[3]};
             assign row_part[i] = row_q;
             assign col_part[i] = col_q;
             assign bank_row[i] = turned_row_q;
@@ -153,16 +181,18 @@ module gc_skew_address #(
         end
     endgenerate
 
-    // factor (signed) times stride, modulo 2^AW; up[8-k +: AW] is stride << k, for k beyond AW, too
-    function [AW-1:0] scaled(input [8:0] factor, input [AW-1:0] stride);
-        reg [AW+7:0] up;
+    // factor (signed) times the stride, modulo 2^AW: three of its multiples
+    function [AW-1:0] product(input [7:0] factor, input [8*AW-1:0] times, input [AW-1:0] minus);
+        reg [AW-1:0] high;
         begin
-            up     = {stride, 8'd0};
-            scaled = (((factor[0] ? up[8 +: AW] : {AW{1'b0}}) + (factor[1] ? up[7 +: AW] : {AW{1'b0}}))
-                   +  ((factor[2] ? up[6 +: AW] : {AW{1'b0}}) + (factor[3] ? up[5 +: AW] : {AW{1'b0}})))
-                   + (((factor[4] ? up[4 +: AW] : {AW{1'b0}}) + (factor[5] ? up[3 +: AW] : {AW{1'b0}}))
-                   +  ((factor[6] ? up[2 +: AW] : {AW{1'b0}}) + (factor[7] ? up[1 +: AW] : {AW{1'b0}})))
-                   -   (factor[8] ? up[0 +: AW] : {AW{1'b0}});
+            case (factor[7:6])
+                2'd0:    high = times[0 +: AW];
+                2'd1:    high = times[AW +: AW];
+                2'd2:    high = minus << 1;
+                default: high = minus;
+            endcase
+            product = times[factor[2:0]*AW +: AW] + times[factor[5:3]*AW +: AW] * EIGHT[AW-1:0]
+                    + high * SIXTY_FOUR[AW-1:0];
         end
     endfunction
 

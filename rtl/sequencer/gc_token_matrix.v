@@ -15,7 +15,7 @@ module gc_token_matrix #(
     input  wire [PRODUCERS*CONSUMERS-1:0] s_signal,    // producer p, consumer c at [p*CONSUMERS + c]
     input  wire [CONSUMERS*PRODUCERS-1:0] s_take,      // consumer c, producer p at [c*PRODUCERS + p]
     output wire [CONSUMERS*PRODUCERS-1:0] m_available, // the same order as s_take
-    output reg                            sts_overflow
+    output wire                           sts_overflow
 );
     generate
         if (PRODUCERS < 1 || CONSUMERS < 1) begin : g_illegal_sides
@@ -55,10 +55,17 @@ module gc_token_matrix #(
         end
     endgenerate
 
-    always @(posedge clk) begin
-        if (|overflow) sts_overflow <= 1'b1;
-        if (rst)       sts_overflow <= 1'b0;
-    end
+    reg [PRODUCERS-1:0] overflow_q;
+    assign sts_overflow = |overflow_q;
+
+    generate
+        for (p = 0; p < PRODUCERS; p = p + 1) begin : g_overflow
+            always @(posedge clk) begin
+                if (|overflow[p*CONSUMERS +: CONSUMERS]) overflow_q[p] <= 1'b1;
+                if (rst) overflow_q[p] <= 1'b0;
+            end
+        end
+    endgenerate
 endmodule
 
 `default_nettype wire

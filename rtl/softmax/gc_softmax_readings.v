@@ -42,6 +42,7 @@ module gc_softmax_readings #(
     localparam [4:0]  DRAIN = 5'd16;   // cycles until the last sum is written
 
     reg                open_q, run_q, hold_q, first_q, fill_q;
+    reg                free_q;         // open, and neither runs nor holds
     reg [1:0]          reading_q;      // of the next vector
     reg [2:0]          of_q;           // of the one under way
     reg [15:0]         left_q;         // vectors of the reading
@@ -55,8 +56,8 @@ module gc_softmax_readings #(
     wire take  = s_valid && s_ready;
     wire ends  = left_q == 16'd1;
 
-    assign s_ready      = open_q && !run_q && !hold_q && (!third || (s_gate_valid && s_room));
-    assign s_gate_ready = third && s_valid && open_q && !run_q && !hold_q && s_room;
+    assign s_ready      = free_q && (!third || (s_gate_valid && s_room));
+    assign s_gate_ready = third && s_valid && free_q && s_room;
     assign m_promise    = take && third;
     assign m_divide     = hold_q && drain_q == 5'd1;
     assign sts_busy     = run_q || hold_q;
@@ -96,6 +97,8 @@ module gc_softmax_readings #(
             left_q    <= left_q - 16'd1;
             classes_q <= classes_q - {15'd0, |classes_q};
         end
+        free_q <= !take && (start || open_q) && (!run_q || (&at_q))
+               && (!hold_q || (!run_q && drain_q == 5'd0 && !s_dividing));
         if (start)             reading_q <= 2'd0;
         else if (take && ends) reading_q <= reading_q + 2'd1;
         if (start)                      open_q <= 1'b1;
@@ -106,6 +109,7 @@ module gc_softmax_readings #(
         else if (drain_q != 5'd0) drain_q <= drain_q - 5'd1;
         if (rst) begin
             open_q <= 1'b0;
+            free_q <= 1'b0;
             run_q  <= 1'b0;
             hold_q <= 1'b0;
         end

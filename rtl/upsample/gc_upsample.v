@@ -58,10 +58,8 @@ module gc_upsample #(
     reg [1:0] q_q;  // (qy, qx) of the next output word
 
     gc_upsample_spread #(.GRID(GRID), .DW(DW)) u_spread (
-        .s_spread   (cfg_upsample),
-        .s_pool_bit (cfg_pool_bit),
-        .s_qy       (q_q[1]),
-        .s_qx       (q_q[0]),
+        .s_choice_y (cfg_upsample ? {cfg_pool_bit, q_q[1]} : 3'd7),
+        .s_choice_x (cfg_upsample ? {cfg_pool_bit, q_q[0]} : 3'd7),
         .s_data     (s_data),
         .m_data     (spread)
     );

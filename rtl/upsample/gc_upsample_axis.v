@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows (or columns) of an up-sampled vector: position p takes entry insert(p >> 1, s_pool_bit, s_q) of GRID entries,
-// where insert puts the bit s_q at place s_pool_bit and moves the bits from there on up, or its own entry when
-// s_spread is low. Combinational; positions see 3 to 7 of the entries.
+// Rows (or columns) of an up-sampled vector: position p takes entry insert(p >> 1, pool_bit, q) of GRID entries, where
+// insert puts the bit q at place pool_bit and moves the bits from there on up. Combinational; positions see 3 to 7 of
+// the entries.
 `default_nettype none
 
 module gc_upsample_axis #(
     parameter GRID = 8,  // 4 or 8
     parameter W    = 16
 ) (
-    input  wire              s_spread,
-    input  wire [1:0]        s_pool_bit,  // below log2 GRID
-    input  wire              s_q,
+    input  wire [2:0]        s_choice,    // {pool_bit, q}, pool_bit below log2 GRID; 7: each its own entry
     input  wire [GRID*W-1:0] s_data,
     output wire [GRID*W-1:0] m_data
 );
@@ -34,13 +32,13 @@ module gc_upsample_axis #(
 
             always @* begin
                 choice = own;
-                case ({s_spread, s_pool_bit, s_q})
-                    4'b1000: choice = low0;
-                    4'b1001: choice = low1;
-                    4'b1010: choice = mid0;
-                    4'b1011: choice = mid1;
-                    4'b1100: choice = top0;
-                    4'b1101: choice = top1;
+                case (s_choice)
+                    3'd0: choice = low0;
+                    3'd1: choice = low1;
+                    3'd2: choice = mid0;
+                    3'd3: choice = mid1;
+                    3'd4: choice = top0;
+                    3'd5: choice = top1;
                     default: choice = own;
                 endcase
             end

@@ -11,6 +11,7 @@ from cocotb.triggers import Timer
 
 from gradcore.files.places import ROOT
 from gradcore.isa.instruction import BYTES, FIELDS, Opcode
+from tb.support.bench import cycles, start
 from tb.support.runner import run
 
 BITS = 8 * BYTES
@@ -68,9 +69,10 @@ async def fields_are_where_isa_has_them(dut):
 async def bits_without_a_name_are_those_that_no_field_has(dut):
     named = {op: sum((1 << place.bits) - 1 << place.first for place in FIELDS[op].values()) for op in Opcode}
     sparse = [random.getrandbits(BITS) & mask for mask in named.values() for _ in range(20)]
+    await start(dut)
     for word in (*words(), *sparse):
         dut.s_instruction.value = word
-        await Timer(1, "ns")
+        await cycles(dut, 1)
         for op, mask in named.items():
             assert bool(getattr(dut, f"m_{op.name.lower()}").value) == bool(word & ~mask), op.name
 

@@ -31,7 +31,7 @@ FAULTS = {
         "s_wdat_valid && s_wdat_last",
     ),
     "dma/dma_bursts": ("dma/gc_dma_bursts", "run_end ? low : room", "low"),
-    "dma/dma_reader": ("dma/gc_dma_reader", "free_q >= {1'b0, beats}", "|free_q"),
+    "dma/dma_reader": ("dma/gc_dma_reader", "free >= {1'b0, next_beats}", "|free"),
     "dma/dma_writer": ("dma/gc_dma_writer", "last_sent_q && !data_q && ~(|waiting_q)", "last_sent_q && !data_q"),
     "dma/memory_guard": ("dma/gc_window_check", "page < cfg_end", "page <= cfg_end"),
     "dma/mem_arbiter": ("dma/gc_request_pick", "(|held_q) ? held_q : lowest", "lowest"),

@@ -13,14 +13,21 @@ from tb.support.bits import pack, unpack
 from tb.support.runner import expect_elaboration_error, parameter, run
 
 
+def count_late(dut, counts):
+    """What may come late: the counts, and which of them are small."""
+    dut.cfg_count.value = pack(counts, parameter("W"))
+    dut.s_single.value = pack([count <= 1 for count in counts], 1)
+    dut.s_two.value = pack([count == 2 for count in counts], 1)
+
+
 async def begin(dut, counts):
     """First iteration of a nest of these counts, which come as late as they may."""
     late = parameter("COUNT_LATE")
-    dut.cfg_count.value = pack([random.getrandbits(parameter("W")) for _ in counts] if late else counts, parameter("W"))
+    count_late(dut, [random.getrandbits(parameter("W")) for _ in counts] if late else counts)
     dut.start.value = 1
     await cycles(dut, 1)
     dut.start.value = 0
-    dut.cfg_count.value = pack(counts, parameter("W"))
+    count_late(dut, counts)
 
 
 async def walk(dut, counts, steps, pause=0.3):
@@ -80,7 +87,7 @@ async def the_next_counts_come_behind_the_last_step(dut):
     for _ in range(20):
         counts = random_counts(60)
         if parameter("COUNT_LATE"):
-            dut.cfg_count.value = pack(counts, parameter("W"))
+            count_late(dut, counts)
         else:
             await begin(dut, counts)
         await walk(dut, counts, product(counts), random.choice([0.0, 0.3]))

@@ -92,7 +92,6 @@ module gc_compute_issue #(
     );
     wire wu        = mode == WU;
     wire backward  = mode == BP;
-    wire bias_step = bias && !wu && !backward;
 
     // The loop nest: FP and BP g by bx ky kx - c, WU rg ky kx g by bx p.
     wire [6:0]      advance;
@@ -110,24 +109,26 @@ module gc_compute_issue #(
     reg [COLS_LOG+1:0] owed_q;  // cycles until the columns of the pass before are out, less one
     reg              owes_q;    // it is not zero
     reg              late_q;    // an instruction with late results has ended: the next ones must not meet them
-    wire inner_last = (&at_last[6:4]) && (wu || at_last[3]);
+    reg              bias_step_q;
+    wire inner_last = wu ? restart[4] : restart[3];
     wire pass_first = (&at_first[6:4]) && (wu || at_first[3]) && !bias_q;
-    wire pass_last  = inner_last && (!bias_step || bias_q);
-    wire pad        = run_q && pass_last && owes_q;    // the pass before may be of another instruction
-    wire emit       = run_q && !pad && !s_hold;
-    wire step       = emit && (!inner_last || pass_last);
+    // inner_last is the late one: everything else is ready before it.
+    wire taps_last  = !bias_step_q || bias_q;
+    wire pass_last  = inner_last && taps_last;
+    wire go         = run_q && !s_hold;
+    wire end_may    = taps_last && !owes_q;            // the pass before may be of another instruction
+    wire pad        = run_q && pass_last && owes_q;
+    wire emit       = go && !(inner_last && taps_last && owes_q);
+    wire step       = go && (!inner_last || end_may);
 
-    assign m_done   = emit && pass_last && nest_last;
+    assign m_done   = go && end_may && nest_last;
     assign sts_step = emit;
     assign sts_pad  = pad;
     assign sts_yield = run_q && !pad && s_hold;
 
     gc_loop_nest #(.LEVELS(7), .W(16)) u_loops (
-        .clk(clk), .cfg_count(count),
-        .start(start), .step(step),
-        .advance(advance), .restart(restart),
-        .at_first(at_first), .at_last(at_last),
-        .last(nest_last), .index(index)
+        .clk(clk), .cfg_count(count), .s_single(7'd0), .s_two(7'd0), .start(start), .step(step),
+        .advance(advance), .restart(restart), .at_first(at_first), .at_last(at_last), .last(nest_last), .index(index)
     );
 
     // The same loop sits at different levels in the two orders.
@@ -146,17 +147,18 @@ module gc_compute_issue #(
     wire [COLS_LOG:0] columns   = keep_out ? ONE : g_last ? n_last[COLS_LOG:0] : ALL_COLUMNS;
     wire              sum       = wu && bias && (&at_first[3:1]);
     wire [COLS_LOG:0] owed      = sum ? ALL_COLUMNS : columns - ONE;
-    assign m_pass         = emit && pass_last;
+    assign m_pass         = go && end_may && inner_last;
     assign m_pass_columns = columns;
     assign m_pass_sum     = sum;
 
     always @(posedge clk) begin
+        bias_step_q <= bias && !wu && !backward;    // runs from the cycle after start on
         if (start)       run_q <= 1'b1;
         else if (m_done) run_q <= 1'b0;
         if (s_clear)     kept_q <= 1'b0;
         else if (m_done) kept_q <= keep_out;
         if (start)     bias_q <= 1'b0;
-        else if (emit) bias_q <= inner_last && bias_step && !bias_q;
+        else if (emit) bias_q <= inner_last && bias_step_q && !bias_q;
         late_q <= m_done && |factor && !wu && !keep_out;
         if (m_pass) begin
             owed_q <= {1'b0, owed};
@@ -291,7 +293,7 @@ module gc_compute_issue #(
         if (rst) m_valid <= 1'b0;
     end
 
-    wire _unused = &{1'b0, unused, at_first[0], at_last[2:1], index, n_last,
+    wire _unused = &{1'b0, unused, at_first[0], at_last[6:4], at_last[2:1], index, n_last,
                      row_height, row_width, col_height, col_width};
 endmodule
 

@@ -56,16 +56,21 @@ module gc_compute_places #(
 );
     localparam [COLS_LOG:0] SUM_INDEX = COLS[COLS_LOG:0];
     localparam [COLS_LOG:0] ONE       = 1;
-    localparam [1:0]        WU        = 2'd2;
 
     // Instructions in flight: issued, not yet drained.
     wire queued;
     wire pop;
     wire [1023:0] instruction;
-    gc_register_queue #(.WIDTH(1024), .DEPTH(4)) u_queue (
+    wire [3:0]    new_single, new_two, single, two;    // of the loops over its passes
+    wire          new_wu, wu;
+    wire [63:0]   new_count, count;
+    gc_pass_counts u_new_counts (
+        .s_instruction(s_instruction), .m_wu(new_wu), .m_count(new_count), .m_single(new_single), .m_two(new_two)
+    );
+    gc_register_queue #(.WIDTH(1024+73), .DEPTH(4)) u_queue (
         .clk(clk), .rst(rst),
-        .s_push(s_push), .s_data(s_instruction), .m_room(s_room),
-        .m_valid(queued), .s_pop(pop), .m_data(instruction)
+        .s_push(s_push), .s_data({new_wu, new_count, new_single, new_two, s_instruction}), .m_room(s_room),
+        .m_valid(queued), .s_pop(pop), .m_data({wu, count, single, two, instruction})
     );
 
     // Its fields.
@@ -79,16 +84,16 @@ module gc_compute_places #(
     wire [1:0]  mode, loss, rounding, fold, dst_fold, gate_fold, factor;
     wire        dst_buf, relu, pool, gate_write, scale, grad_first, split, keep_out;
     wire [5:0]  shift;
-    wire [15:0] n_g, n_rg, n_by, n_bx, n_ky, n_kx;
     wire [3:0]  skip_y, skip_x;
     wire [11:0] by0, bx0, in_by0, in_bx0;
-    wire [38:0] compute_unused;
+    wire [134:0] compute_unused;
     gc_decode_compute u_compute (
         .s_instruction(instruction),
         .m_mode(mode), .m_dst_buf(dst_buf), .m_relu(relu), .m_pool(pool), .m_gate_write(gate_write),
         .m_scale(scale), .m_loss(loss), .m_grad_first(grad_first), .m_rounding(rounding), .m_split(split),
         .m_fold(fold), .m_dst_fold(dst_fold), .m_gate_fold(gate_fold), .m_shift(shift),
-        .m_n_g(n_g), .m_n_rg(n_rg), .m_n_by(n_by), .m_n_bx(n_bx), .m_n_ky(n_ky), .m_n_kx(n_kx),
+        .m_n_g(compute_unused[54:39]), .m_n_rg(compute_unused[70:55]), .m_n_by(compute_unused[86:71]),
+        .m_n_bx(compute_unused[102:87]), .m_n_ky(compute_unused[118:103]), .m_n_kx(compute_unused[134:119]),
         .m_by0(by0), .m_bx0(bx0), .m_in_by0(in_by0), .m_in_bx0(in_bx0),
         .m_row_buf(compute_unused[0]), .m_bias(compute_unused[1]),
         .m_row_fold(compute_unused[3:2]), .m_col_fold(compute_unused[5:4]),
@@ -120,7 +125,6 @@ module gc_compute_places #(
         .m_factor_shift(factor_shift), .m_factor_0(factor_0), .m_factor_1(factor_1),
         .m_keep_threshold(keep_threshold), .m_factor_tag(factor_tag), .m_keep_tag(keep_tag)
     );
-    wire       wu      = mode == WU;
     wire [1:0] dst_a   = fold - {1'b0, pool};
     // Storage fold of the pooled map is the compute fold: two pooled blocks share a storage block.
     wire       half    = pool && (dst_fold == fold);
@@ -154,7 +158,7 @@ module gc_compute_places #(
     wire [4*16-1:0] index;
     wire [7:0]      loops_unused;
     gc_loop_nest #(.LEVELS(4), .W(16), .COUNT_LATE(1)) u_loops (
-        .clk(clk), .cfg_count(wu ? {n_g, n_kx, n_ky, n_rg} : {16'd1, n_bx, n_by, n_g}),
+        .clk(clk), .cfg_count(count), .s_single(single), .s_two(two),
         .start(rst), .step(pass_end),
         .advance(advance), .restart(restart),
         .at_first(loops_unused[3:0]), .at_last(loops_unused[7:4]),
@@ -171,15 +175,15 @@ module gc_compute_places #(
         .cfg_by0(backward ? in_by0 : by0), .cfg_bx0(backward ? in_bx0 : bx0),
         .cfg_skip_y(backward ? skip_y : 4'd0), .cfg_skip_x(backward ? skip_x : 4'd0), .m_by(by), .m_bx(bx)
     );
-    wire [15:0] chan = ((wu ? index[3*16 +: 16] : index[0 +: 16]) << COLS_LOG) + {{(15-COLS_LOG){1'b0}}, j_q};
+    // The sum column, j = COLS, has no channel.
+    wire [15:0] chan      = {index[0 +: 16-COLS_LOG], j_q[COLS_LOG-1:0]};
+    wire [15:0] grad_chan = {index[3*16 +: 16-COLS_LOG], j_q[COLS_LOG-1:0]};
 
     wire [15:0] dst_by;
     wire [15:0] dst_bx;
     wire [19:0] gate_by;
     wire [19:0] gate_bx;
-    wire [15:0] grad_rg;
-    wire [15:0] grad_ky;
-    wire [15:0] grad_kx;
+    wire [15:0] grad_row;
     gc_loop_term u_dst_by (
         .clk(clk), .start(rst), .step(pass_end),
         .advance(advance[1] && (!half || by[0])), .restart(restart[1]),
@@ -200,20 +204,9 @@ module gc_compute_places #(
         .advance(advance[2]), .restart(restart[2]),
         .stride({4'd0, gate_stride_x} << gate_up), .m_term(gate_bx)
     );
-    gc_loop_term u_grad_rg (
-        .clk(clk), .start(rst), .step(pass_end),
-        .advance(advance[0]), .restart(restart[0]),
-        .stride(grad_stride_rg), .m_term(grad_rg)
-    );
-    gc_loop_term u_grad_ky (
-        .clk(clk), .start(rst), .step(pass_end),
-        .advance(advance[1]), .restart(restart[1]),
-        .stride(grad_stride_ky), .m_term(grad_ky)
-    );
-    gc_loop_term u_grad_kx (
-        .clk(clk), .start(rst), .step(pass_end),
-        .advance(advance[2]), .restart(restart[2]),
-        .stride(grad_stride_kx), .m_term(grad_kx)
+    gc_loop_sum #(.LEVELS(3)) u_grad_row (
+        .clk(clk), .start(rst), .step(pass_end), .advance(advance[2:0]), .restart(restart[2:0]),
+        .stride({grad_stride_kx, grad_stride_ky, grad_stride_rg}), .m_sum(grad_row)
     );
 
     wire [11:0] y0       = by << fold;
@@ -276,7 +269,8 @@ module gc_compute_places #(
         m_keep_threshold <= keep_threshold;
         m_factor_tag <= factor_tag;
         m_keep_tag   <= keep_tag;
-        m_grad_addr  <= is_sum ? grad_bias_base + index[0 +: 16] : grad_base + grad_rg + grad_ky + grad_kx + chan;
+        m_grad_addr  <= (is_sum ? grad_bias_base : grad_base) + (is_sum ? index[0 +: 16] : grad_row)
+                      + (is_sum ? 16'd0 : grad_chan);
         m_dst        <= dst;
         m_gate       <= gate;
         m_final      <= pop;
@@ -289,8 +283,8 @@ module gc_compute_places #(
         end
     end
 
-    wire _unused = &{1'b0, index, common_unused, compute_unused, loops_unused, advance[3],
-                     restart[3], dst_height, dst_width, height, width};
+    wire _unused = &{1'b0, mode[1], index, common_unused, compute_unused, loops_unused,
+                     advance[3], restart[3], dst_height, dst_width, height, width};
 endmodule
 
 `default_nettype wire

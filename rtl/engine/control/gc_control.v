@@ -250,9 +250,15 @@ module gc_control #(
             assign events[8+8*e +: 8] = {idle[e], waits[e*PRODUCERS +: PRODUCERS], busy[e]};
         end
     endgenerate
+    // They count a cycle late, long before anybody reads.
+    reg [COUNTERS-1:0] events_q;
+    reg [1:0]          twice_q;
+    always @(posedge clk) begin
+        events_q <= events & {COUNTERS{counts}};
+        twice_q  <= {deltas[1], acts[1]} & {2{counts}};
+    end
     gc_counters #(.N(COUNTERS)) u_counters (
-        .clk(clk), .rst(rst), .clear(start), .s_event(events & {COUNTERS{counts}}),
-        .s_twice({{(COUNTERS-5){1'b0}}, {deltas[1], acts[1]} & {2{counts}}, 3'd0}),
+        .clk(clk), .rst(rst), .clear(start), .s_event(events_q), .s_twice({{(COUNTERS-5){1'b0}}, twice_q, 3'd0}),
         .s_read(s_reg_read && |s_reg_addr[11:8]), .s_high(s_reg_addr[2]), .s_index({~s_reg_addr[8], s_reg_addr[7:3]}),
         .m_data(counter_data)
     );

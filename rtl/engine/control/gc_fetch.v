@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Brings the instructions of a program from memory to the queues of the units: reads it as one contiguous run, checks
 // each instruction, and gives it to the queue of its opcode, in order (gc_dispatch says how a program ends). s_begin
-// starts the reads; start, before it or with it, makes gc_dispatch ready. The verdict of the check takes a cycle, so
-// an instruction leaves in two cycles; a program's beats bring no more than that.
+// starts the reads; start, before it or with it, makes gc_dispatch ready. The verdict of the check takes two cycles, so
+// an instruction leaves in three and goes from the reader in the fourth. The units need longer than that for what one
+// tells them to do.
 `default_nettype none
 
 module gc_fetch #(
@@ -54,22 +55,28 @@ module gc_fetch #(
     );
 
     wire bad;
-    reg  bad_q;
+    reg  seen_q;
     reg  checked_q;
+    reg  done_q;        // the word has been taken
     wire taken;
     gc_instruction_check #(.GRID(GRID), .COLS(COLS), .MEM_W(MEM_W), .WGT_DEPTH(WGT_DEPTH)) u_check (
-        .s_instruction(word), .m_bad(bad)
+        .clk(clk), .s_instruction(word), .m_bad(bad)
     );
-    assign word_ready = taken && checked_q;
+    assign word_ready = done_q;
     always @(posedge clk) begin
-        bad_q     <= bad;
-        checked_q <= word_valid && !word_ready;
-        if (rst) checked_q <= 1'b0;
+        seen_q    <= word_valid && !done_q;
+        checked_q <= seen_q && !done_q && !(checked_q && taken);
+        done_q    <= checked_q && taken;
+        if (rst) begin
+            seen_q    <= 1'b0;
+            checked_q <= 1'b0;
+            done_q    <= 1'b0;
+        end
     end
 
     gc_dispatch #(.INSTR_W(1024), .ENGINES(UNITS), .SHARED(4)) u_dispatch (
         .clk(clk), .rst(rst), .start(start), .cfg_length(cfg_prog_length),
-        .s_valid(checked_q), .s_ready(taken), .s_instruction(word), .s_bad(bad_q),
+        .s_valid(checked_q), .s_ready(taken), .s_instruction(word), .s_bad(bad),
         .m_valid(m_valid), .m_ready(m_ready), .m_instruction(m_instruction),
         .sts_finished(sts_finished), .sts_error(sts_error), .sts_code(sts_code), .sts_index(sts_index)
     );

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Says whether an instruction has a field that no program may have: a count of zero, an address that is no multiple of
 // the beat, a choice that does not exist, a set bit that has no name (doc/instructions.md, "Refused instructions").
-// Combinational. Equal to gradcore.isa.rules.problem and, for the unnamed bits, gradcore.isa.instruction.decode.
-// Unknown opcodes are gc_dispatch's business.
+// The verdict on s_instruction comes two cycles later: one to look at its parts, one to join what was found. Equal to
+// gradcore.isa.rules.problem and, for the unnamed bits, gradcore.isa.instruction.decode. Unknown opcodes are
+// gc_dispatch's business.
 `default_nettype none
 
 module gc_instruction_check #(
@@ -11,8 +12,9 @@ module gc_instruction_check #(
     parameter MEM_W = 512,
     parameter WGT_DEPTH = 8192
 ) (
+    input  wire          clk,
     input  wire [1023:0] s_instruction,
-    output wire          m_bad
+    output reg           m_bad
 );
     localparam [3:0]  END        = 4'd0;
     localparam [3:0]  LOAD       = 4'd1;
@@ -145,19 +147,14 @@ module gc_instruction_check #(
         .m_index_behind(vec_index_behind), .m_keep_threshold(vec_threshold), .m_keep_tag(vec_unused[105:90])
     );
     wire spare_end, spare_load, spare_loadw, spare_compute, spare_store, spare_update, spare_vector;
-    gc_decode_spare u_spare (
-        .s_instruction(s_instruction),
+    gc_decode_spare u_spare (       // of the cycle before, as the parts below
+        .clk(clk), .s_instruction(s_instruction),
         .m_end(spare_end), .m_load(spare_load), .m_loadw(spare_loadw),
         .m_compute(spare_compute), .m_store(spare_store), .m_update(spare_update),
         .m_vector(spare_vector)
     );
 
-    wire strided  = opcode == LOAD || opcode == LOADW || opcode == STORE;
-    wire transfer = strided || opcode == UPDATE;
-    wire vectors  = opcode == LOAD || opcode == STORE;
-    wire rows     = opcode == LOADW || opcode == UPDATE;
-    wire compute  = opcode == COMPUTE;
-    wire wu       = mode == WU;
+    wire wu = mode == WU;
 
     wire bad_transfer = |addr[BEAT-1:0] || ~(|run_beats) || ~(|n_words);
     wire bad_strides  = ~(|n1) || ~(|n2) || |stride1[BEAT-1:0] || |stride2[BEAT-1:0];
@@ -191,19 +188,35 @@ module gc_instruction_check #(
     wire vec_kind     = vec_operation[2] ? vec_window : vec_transpose ? vec_back : vec_operation == CHOOSE;
     wire vec_indices  = |vec_index_behind && |vec_operation;
     wire vec_drops    = |vec_threshold && vec_operation != SUM;
-    wire bad_vector   = vec_beats || vec_counts || vec_large || vec_kind || vec_indices || vec_drops || spare_vector
-                     || (vec_operation == ADD && (vec_shift_a[4] || vec_shift_b[4]));
-    wire bad_spare    = (opcode == END && spare_end) || (compute && spare_compute) || (opcode == UPDATE && spare_update)
-                     || (opcode == LOAD && spare_load) || (opcode == LOADW && spare_loadw)
-                     || (opcode == STORE && spare_store);
+    wire vec_shifts   = vec_operation == ADD && (vec_shift_a[4] || vec_shift_b[4]);
 
-    assign m_bad = bad_spare || (opcode == VECTOR && bad_vector)
-                || (transfer && bad_transfer) || (strided && bad_strides)
-                || (opcode == UPDATE && bad_update) || (opcode == STORE && bad_map)
-                || (opcode == LOAD && (bad_derive || bad_softmax))
-                || (vectors && (bad_vectors || bad_buffer)) || (rows && bad_rows)
-                || (compute && (bad_choices || bad_split || bad_keep || bad_factor || bad_skip || bad_folds))
-                || (compute && bad_counts);
+    // What was found, by opcode.
+    reg [3:0] opcode_q;
+    reg       transfer_q, strides_q, update_q, vectors_q, map_q, load_q, rows_q;
+    reg [1:0] compute_q;
+    reg [2:0] vector_q;
+    wire vectors  = opcode_q == LOAD || opcode_q == STORE;
+    wire rows     = opcode_q == LOADW || opcode_q == UPDATE;
+    always @(posedge clk) begin
+        opcode_q   <= opcode;
+        transfer_q <= bad_transfer;
+        strides_q  <= bad_strides;
+        update_q   <= bad_update;
+        vectors_q  <= bad_vectors || bad_buffer;
+        map_q      <= bad_map;
+        load_q     <= bad_derive || bad_softmax;
+        rows_q     <= bad_rows;
+        compute_q  <= {bad_counts || bad_choices, bad_split || bad_keep || bad_factor || bad_skip || bad_folds};
+        vector_q   <= {vec_beats || vec_counts, vec_large || vec_shifts, vec_kind || vec_indices || vec_drops};
+        m_bad      <= (opcode_q == END && spare_end)
+                   || (opcode_q == LOAD && (spare_load || load_q)) || (opcode_q == LOADW && spare_loadw)
+                   || (opcode_q == STORE && (spare_store || map_q))
+                   || (opcode_q == UPDATE && (spare_update || update_q))
+                   || (opcode_q == COMPUTE && (spare_compute || |compute_q))
+                   || (opcode_q == VECTOR && (spare_vector || |vector_q))
+                   || (vectors && vectors_q) || (rows && rows_q)
+                   || ((vectors || rows) && transfer_q) || ((vectors || opcode_q == LOADW) && strides_q);
+    end
 
     wire _unused = &{1'b0, common_unused, base_sel_unused, store_unused, load_unused, base_unused, update_unused,
                      compute_unused, addr, stride1, stride2, momentum_addr,

@@ -60,6 +60,8 @@ module gc_register_bank #(
     reg        lock_q;         // of the windows
     reg        locked_q;       // a write was ignored
     reg        counter_q;
+    reg        page_q;         // rdata is a word of a window
+    reg [31:0] window_q;
     reg [31:0] rdata_q;
 
     wire [5:0]  word  = s_reg_addr[7:2];
@@ -93,7 +95,7 @@ module gc_register_bank #(
     assign m_misaligned = |skewed;
 
     assign irq         = |(irq_enable_q & irq_status_q);
-    assign m_reg_rdata = counter_q ? s_counter : rdata_q;
+    assign m_reg_rdata = counter_q ? s_counter : page_q ? window_q : rdata_q;
 
     always @(posedge clk) begin
         m_start <= start;
@@ -159,7 +161,7 @@ module gc_register_bank #(
     wire [31:0] window_data;
     gc_window_registers #(.ADDR_W(ADDR_W), .WINDOWS(WINDOWS)) u_windows (
         .clk(clk), .rst(rst),
-        .s_write(write && window && !ignored),
+        .s_write(write && window && !busy && !lock_q),
         .s_word(word[4:0]),
         .s_strb(s_reg_strb),
         .s_wdata(s_reg_wdata),
@@ -172,8 +174,9 @@ module gc_register_bank #(
         if (s_reg_read) begin
             counter_q <= (s_reg_addr[11:8] == 4'd1 || s_reg_addr[11:8] == 4'd2)
                       && (count < 6'd6 || (count > 6'd7 && count < 6'd52));
+            page_q   <= low && word[5];
+            window_q <= window_data;
             if (!low) rdata_q <= 32'd0;
-            else if (word[5]) rdata_q <= window_data;
             else case (word)
                 6'h00: rdata_q <= ID;
                 6'h01: rdata_q <= VERSION;

@@ -40,7 +40,7 @@ module gc_supervisor #(
     output reg               sts_running,
     output wire              sts_open,           // failed, but not quiet
     output reg  [7:0]        sts_code,
-    output reg  [23:0]       sts_index,
+    output reg  [23:0]       sts_index,          // a cycle behind sts_code
     output reg  [ADDR_W-1:0] sts_addr
 );
     localparam [7:0] MALFORMED  = 8'd3;
@@ -50,6 +50,7 @@ module gc_supervisor #(
     localparam [7:0] MISALIGNED = 8'd9;
     localparam [7:0] OVERFLOW   = 8'd10;
 
+    reg        misaligned_q; // known with start
     reg        abort_q;
     reg [2:0]  clear_q;      // cycles of core_rst still to come
     reg [31:0] still_q;      // cycles without progress, after an error without a move of the bus
@@ -66,7 +67,7 @@ module gc_supervisor #(
 
     wire deadlock = settled_q && ~(|s_active) && !s_draining && |s_waiting && s_quiet;
     wire expired  = expired_q && !endless_q;
-    wire own      = s_refused || s_misaligned || s_overflow || s_stop;     // of no unit
+    wire own      = s_refused || misaligned_q || s_overflow || s_stop;     // of no unit
     wire error    = sts_running && !abort_q && (bus_error || |s_mismatch || own || deadlock || expired);
 
     // The unit that an error belongs to, one-hot; none: dispatch.
@@ -76,10 +77,14 @@ module gc_supervisor #(
     wire [4:0] reader   = {|bus_client[4:3], bus_client[5], 1'b0, bus_client[2:1]};
     wire [4:0] bus      = bus_writes ? writer : reader;
     wire [4:0] culprit  = bus_error ? bus : (~(|s_mismatch) && own) ? 5'd0 : first;
-    wire [23:0] index;
+    // Its number is chosen in the next cycle.
+    reg          named_q;
+    reg  [5:0]   culprit_q;
+    reg  [143:0] numbers_q;
+    wire [23:0]  index;
     gc_one_hot_mux #(.N(6), .W(24)) u_index (
-        .s_select({~(|culprit), culprit}),
-        .s_data({s_next, s_index}),
+        .s_select(culprit_q),
+        .s_data(numbers_q),
         .m_data(index)
     );
 
@@ -102,6 +107,7 @@ module gc_supervisor #(
         else if (m_done || m_failed) sts_running <= 1'b0;
         if (restart)             still_q <= 32'd0;
         else if (~(&still_q))    still_q <= still_q + 32'd1;
+        misaligned_q <= s_misaligned;
         endless_q <= ~(|cfg_watchdog);
         settled_q <= !restart && (settled_q || (&still_q[7:0]));
         expired_q <= !restart && still_q == limit;
@@ -111,11 +117,14 @@ module gc_supervisor #(
             sts_addr  <= s_misaligned ? s_asked_addr : {ADDR_W{1'b0}};
         end else if (error) begin
             sts_code  <= bus_error ? bus_code : |s_mismatch ? MALFORMED : s_refused ? s_refused_code
-                       : s_misaligned ? MISALIGNED : s_overflow ? OVERFLOW : s_stop ? STOPPED
+                       : misaligned_q ? MISALIGNED : s_overflow ? OVERFLOW : s_stop ? STOPPED
                        : deadlock ? DEADLOCK : WATCHDOG;
-            sts_index <= index;
             if (bus_error) sts_addr <= bus_addr;
         end
+        named_q   <= error;
+        culprit_q <= {~(|culprit), culprit};
+        numbers_q <= {s_next, s_index};
+        if (named_q) sts_index <= index;
         if (error)        abort_q <= 1'b1;
         else if (cleared) abort_q <= 1'b0;
         clear_q  <= (clean || forced) ? 3'd4 : clear_q - {2'd0, |clear_q};
@@ -125,6 +134,7 @@ module gc_supervisor #(
             abort_q     <= 1'b0;
             clear_q     <= 3'd0;
             m_forget    <= 1'b0;
+            named_q     <= 1'b0;
             sts_code    <= 8'd0;
         end
     end

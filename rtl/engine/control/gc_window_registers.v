@@ -38,7 +38,9 @@ module gc_window_registers #(
                 wire [PAGE_W-1:0] first;
                 wire [PAGE_W-1:0] behind;
                 reg  [1:0]        rights_q;
-                wire [3:0]        mine = {3'b000, s_write && s_word[4:2] == w} << s_word[1:0];
+                localparam [4:0] PLACE = 4 * w;
+                wire [3:0]        mine = {4{s_write}} & {s_word == PLACE + 5'd3, s_word == PLACE + 5'd2,
+                                                         s_word == PLACE + 5'd1, s_word == PLACE};
 
                 gc_address_register #(.ADDR_W(ADDR_W), .LOW(12)) u_base (
                     .clk(clk), .rst(rst),

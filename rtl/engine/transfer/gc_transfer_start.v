@@ -18,23 +18,28 @@ module gc_transfer_start #(
     input  wire                m_ready,
     output reg  [ADDR_W-1:0]   m_addr,
     input  wire                s_word,     // a word has passed
-    output wire                m_open,
-    output wire                m_last
+    output reg                 m_open,
+    output reg                 m_last
 );
     reg [31:0] left_q;
-
-    assign m_open = |left_q;
-    assign m_last = left_q == 32'd1;
 
     always @(posedge clk) begin
         if (start) m_addr <= cfg_addr[ADDR_W-1:0] + cfg_base[cfg_base_sel*ADDR_W +: ADDR_W];
         if (start)        m_valid <= 1'b1;
         else if (m_ready) m_valid <= 1'b0;
-        if (start)       left_q <= cfg_words;
-        else if (s_word) left_q <= left_q - 32'd1;
+        if (start) begin
+            left_q <= cfg_words;
+            m_open <= |cfg_words;
+            m_last <= cfg_words == 32'd1;
+        end else if (s_word) begin
+            left_q <= left_q - 32'd1;
+            m_open <= !m_last;
+            m_last <= left_q == 32'd2;
+        end
         if (rst) begin
             m_valid <= 1'b0;
-            left_q  <= 32'd0;
+            m_open  <= 1'b0;
+            m_last  <= 1'b0;
         end
     end
 

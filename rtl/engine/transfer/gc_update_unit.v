@@ -174,7 +174,7 @@ module gc_update_unit #(
     wire [7:0] loops_unused;
     wire loops_last;
     gc_loop_nest #(.LEVELS(2), .W(16)) u_loops (
-        .clk(clk), .cfg_count({n_inner, n_outer}),
+        .clk(clk), .cfg_count({n_inner, n_outer}), .s_single(2'd0), .s_two(2'd0),
         .start(start), .step(used),
         .advance(loops_unused[1:0]), .restart(loops_unused[3:2]),
         .at_first(loops_unused[5:4]), .at_last(loops_unused[7:6]),

@@ -42,6 +42,7 @@ module gc_vector_walker (
     gc_loop_nest #(.LEVELS(6), .W(16)) u_loops (
         .clk(clk),
         .cfg_count({n_q, n_q, cfg_n_c, cfg_n_x, cfg_n_y, cfg_n_b}),
+        .s_single(6'd0), .s_two(6'd0),
         .start(start),
         .step(step),
         .advance(advance),

@@ -96,7 +96,7 @@ module gc_weight_unit #(
     wire [31:0] index;
     wire [7:0]  loops_unused;
     gc_loop_nest #(.LEVELS(2), .W(16)) u_loops (
-        .clk(clk), .cfg_count({n_inner, n_outer}),
+        .clk(clk), .cfg_count({n_inner, n_outer}), .s_single(2'd0), .s_two(2'd0),
         .start(start), .step(row_valid),
         .advance(loops_unused[1:0]), .restart(loops_unused[3:2]),
         .at_first(loops_unused[5:4]), .at_last(loops_unused[7:6]),

@@ -25,7 +25,8 @@ module gc_sequencer_tb;
         .m_instruction(given), .sts_finished(finished), .sts_error(error), .sts_code(code), .sts_index(number)
     );
     gc_loop_nest #(.LEVELS(3), .W(8)) u_nest (
-        .clk(clk), .cfg_count(walking_q ? counts_q : counts), .start(!walking_q), .step(walking_q && s_ready),
+        .clk(clk), .cfg_count(walking_q ? counts_q : counts), .s_single(3'd0), .s_two(3'd0),
+        .start(!walking_q), .step(walking_q && s_ready),
         .advance(advance), .restart(restart), .at_first(at_first), .at_last(at_last), .last(last), .index(place)
     );
 
