@@ -62,6 +62,8 @@ module gc_dma_reader_props (
     (* hierconn *) wire       \u_dut.burst_ready ;
     (* hierconn *) wire [9:0] \u_dut.free_q ;
     (* hierconn *) wire       \u_dut.u_beats.s_ready ;
+    (* hierconn *) wire       \u_dut.beat_valid ;
+    (* hierconn *) wire       \u_dut.u_cut.skid_q ;
     (* hierconn *) wire [2:0] \u_dut.u_beats.level_q ;
     (* hierconn *) wire [2:0] \u_dut.u_beats.wr_q ;
     (* hierconn *) wire [2:0] \u_dut.u_beats.rd_q ;
@@ -72,7 +74,7 @@ module gc_dma_reader_props (
         .rd(\u_dut.u_beats.rd_q ),
         .seen(\u_dut.u_beats.seen_q ),
         .s_ready(\u_dut.u_beats.s_ready ),
-        .m_valid(m_valid),
+        .m_valid(\u_dut.beat_valid ),
         .level(\u_dut.u_beats.level_q )
     );
 
@@ -98,7 +100,8 @@ module gc_dma_reader_props (
         assert (!rreq_valid || owed_q + inside_q + rreq_len < 10'd4);
         assert (rreq_valid == (\u_dut.burst_valid && owed_q + inside_q + rreq_len < 10'd4));
         assert ((\u_dut.burst_valid && \u_dut.burst_ready ) == (rreq_valid && rreq_ready));
-        assert (owed_q <= 10'd4 && inside_q == \u_dut.u_beats.level_q );
+        assert (owed_q <= 10'd4 && inside_q == \u_dut.u_beats.level_q + m_valid + \u_dut.u_cut.skid_q );
+        assert (m_valid || ! \u_dut.u_cut.skid_q );
         assert (\u_dut.free_q + \u_dut.pop_q == 10'd4 - owed_q - inside_q);
         assert (! \u_dut.burst_valid || \u_dut.room_q == (owed_q + inside_q + rreq_len < 10'd4));
         assert (drained == (s_ready && !\u_dut.burst_valid && owed_q == 10'd0 && inside_q == 10'd0));

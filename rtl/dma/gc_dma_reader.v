@@ -89,9 +89,17 @@ module gc_dma_reader #(
 
     wire beats_s_ready_unused;
     wire [$clog2(DEPTH):0] beats_sts_level_unused;
+    wire             beat_valid, beat_ready;
+    wire [MEM_W-1:0] beat_data;
     gc_stream_fifo #(.WIDTH(MEM_W), .DEPTH(DEPTH)) u_beats (
         .clk(clk), .rst(rst), .s_valid(s_rdat_valid), .s_ready(beats_s_ready_unused), .s_data(s_rdat_data),
-        .m_valid(m_valid), .m_ready(m_ready), .m_data(m_data), .sts_level(beats_sts_level_unused)
+        .m_valid(beat_valid), .m_ready(beat_ready), .m_data(beat_data), .sts_level(beats_sts_level_unused)
+    );
+    // Neither the memory's output nor whether a beat is taken is part of a long path.
+    gc_stream_register #(.WIDTH(MEM_W)) u_cut (
+        .clk(clk), .rst(rst),
+        .s_valid(beat_valid), .s_ready(beat_ready), .s_data(beat_data),
+        .m_valid(m_valid), .m_ready(m_ready), .m_data(m_data)
     );
 
     wire _unused = &{1'b0, bursts_m_last_unused, beats_s_ready_unused, beats_sts_level_unused};

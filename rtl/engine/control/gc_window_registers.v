@@ -77,11 +77,12 @@ module gc_window_registers #(
     wire [31:0] mask = {{8{s_strb[3]}}, {8{s_strb[2]}}, {8{s_strb[1]}}, {8{s_strb[0]}}};
     wire [31:0] kept = s_word[0] ? HIGH_BITS : {20'hFFFFF, 10'd0, {2{!s_word[1]}}};
     reg  [31:0] differs_q;
+    reg         write_q;
     always @(posedge clk) begin
-        differs_q <= (m_rdata ^ s_wdata) & kept & mask & {32{s_write}};
-        if (rst) differs_q <= 32'd0;
+        differs_q <= (m_rdata ^ s_wdata) & kept & mask;
+        write_q   <= s_write && !rst;
     end
-    assign m_changed = |differs_q;
+    assign m_changed = write_q && |differs_q;
 endmodule
 
 `default_nettype wire
