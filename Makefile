@@ -7,7 +7,7 @@ VENV   := build/venv
 PY     := $(VENV)/bin/python
 READY  := build/.ready
 
-.PHONY: demo test test-all lint formal synth pnr mutate fuzz bench package wheel clean setup
+.PHONY: demo test test-all lint formal synth pnr mutate fuzz bench bitstream simulate package wheel clean setup
 .DEFAULT_GOAL := test
 
 setup: $(READY)
@@ -39,6 +39,13 @@ synth: $(READY)
 
 pnr: $(READY)
 	$(PY) ci/pnr
+
+# BOARD=ulx3s. The first makes its bitstream, the second is the board without the board.
+bitstream: $(READY)
+	$(PY) ci/bitstream $(BOARD)
+
+simulate: $(READY)
+	@$(PY) boards/$(BOARD)/simulate
 
 mutate: $(READY)
 	$(PY) ci/mutate

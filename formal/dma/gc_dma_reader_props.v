@@ -62,8 +62,6 @@ module gc_dma_reader_props (
     (* hierconn *) wire       \u_dut.burst_ready ;
     (* hierconn *) wire [9:0] \u_dut.free_q ;
     (* hierconn *) wire       \u_dut.u_beats.s_ready ;
-    (* hierconn *) wire       \u_dut.beat_valid ;
-    (* hierconn *) wire       \u_dut.u_cut.skid_q ;
     (* hierconn *) wire [2:0] \u_dut.u_beats.level_q ;
     (* hierconn *) wire [2:0] \u_dut.u_beats.wr_q ;
     (* hierconn *) wire [2:0] \u_dut.u_beats.rd_q ;
@@ -74,13 +72,13 @@ module gc_dma_reader_props (
         .rd(\u_dut.u_beats.rd_q ),
         .seen(\u_dut.u_beats.seen_q ),
         .s_ready(\u_dut.u_beats.s_ready ),
-        .m_valid(\u_dut.beat_valid ),
+        .m_valid(m_valid),
         .level(\u_dut.u_beats.level_q )
     );
 
     // Room for the burst that is shown, known a cycle before.
     (* hierconn *) wire        \u_dut.pop_q ;
-    (* hierconn *) wire        \u_dut.room_q ;
+    (* hierconn *) wire        \u_dut.room ;
     reg [9:0] owed_q;      // beats asked for that have not come
     reg [9:0] inside_q;    // beats that have come and not been taken
     always @(posedge clk) begin
@@ -100,10 +98,9 @@ module gc_dma_reader_props (
         assert (!rreq_valid || owed_q + inside_q + rreq_len < 10'd4);
         assert (rreq_valid == (\u_dut.burst_valid && owed_q + inside_q + rreq_len < 10'd4));
         assert ((\u_dut.burst_valid && \u_dut.burst_ready ) == (rreq_valid && rreq_ready));
-        assert (owed_q <= 10'd4 && inside_q == \u_dut.u_beats.level_q + m_valid + \u_dut.u_cut.skid_q );
-        assert (m_valid || ! \u_dut.u_cut.skid_q );
+        assert (owed_q <= 10'd4 && inside_q == \u_dut.u_beats.level_q );
         assert (\u_dut.free_q + \u_dut.pop_q == 10'd4 - owed_q - inside_q);
-        assert (! \u_dut.burst_valid || \u_dut.room_q == (owed_q + inside_q + rreq_len < 10'd4));
+        assert (! \u_dut.burst_valid || \u_dut.room == (owed_q + inside_q + rreq_len < 10'd4));
         assert (drained == (s_ready && !\u_dut.burst_valid && owed_q == 10'd0 && inside_q == 10'd0));
         cover (inside_q == 10'd4 && m_ready);
         cover (owed_q == 10'd2 && inside_q == 10'd2 && rdat_valid);

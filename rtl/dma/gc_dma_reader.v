@@ -50,13 +50,17 @@ module gc_dma_reader #(
     wire [8:0]    next_beats;
     reg  [9:0]    free_q;       // places not promised to a requested beat, without pop_q
     reg           pop_q;        // a beat has been taken in the cycle before
-    reg           room_q;       // for the burst that is shown
-    reg           full_q;       // `free` is DEPTH
+    // Of what follows from `free` two answers are kept, without and with the beat that was taken in the cycle before.
+    // That it is taken may be known late in a cycle: then it is part of no longer path than that of pop_q.
+    reg           fits_q, fits_if_q;    // is there room for the burst that is shown?
+    reg           full_q, full_if_q;    // is `free` DEPTH?
     wire [9:0]    free    = free_q + {9'd0, pop_q};
     wire          fits    = free >= {1'b0, next_beats};
     wire          fits_if = free + 10'd1 >= {1'b0, next_beats};    // with one more
     wire          pop     = m_valid && m_ready;
     wire          request = m_rreq_valid && m_rreq_ready;
+    wire          room    = fits_q || (pop_q && fits_if_q);
+    wire          full    = full_q || (pop_q && full_if_q);
 
     wire bursts_m_last_unused;
     gc_dma_bursts #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .MAX_BURST(MAX_BURST)) u_bursts (
@@ -70,36 +74,30 @@ module gc_dma_reader #(
         .m_valid(burst_valid), .m_ready(burst_ready), .m_addr(m_rreq_addr), .m_len(m_rreq_len),
         .m_last(bursts_m_last_unused), .m_next_beats(next_beats)
     );
-    assign m_rreq_valid = burst_valid && room_q;
-    assign burst_ready  = m_rreq_ready && room_q;
-    assign sts_drained  = s_ready && !burst_valid && full_q;
+    assign m_rreq_valid = burst_valid && room;
+    assign burst_ready  = m_rreq_ready && room;
+    assign sts_drained  = s_ready && !burst_valid && full;
 
     always @(posedge clk) begin
-        pop_q  <= pop;
-        free_q <= free - (request ? {1'b0, beats} : 10'd0);
-        room_q <= fits || (pop && fits_if);
-        full_q <= !request && (free == FULL || (pop && free == LESS));
+        pop_q     <= pop;
+        free_q    <= free - (request ? {1'b0, beats} : 10'd0);
+        fits_q    <= fits;
+        fits_if_q <= fits_if;
+        full_q    <= !request && free == FULL;
+        full_if_q <= !request && free == LESS;
         if (rst) begin
             pop_q  <= 1'b0;
             free_q <= FULL;
-            room_q <= 1'b0;
+            fits_q <= 1'b0;
             full_q <= 1'b1;
         end
     end
 
     wire beats_s_ready_unused;
     wire [$clog2(DEPTH):0] beats_sts_level_unused;
-    wire             beat_valid, beat_ready;
-    wire [MEM_W-1:0] beat_data;
     gc_stream_fifo #(.WIDTH(MEM_W), .DEPTH(DEPTH)) u_beats (
         .clk(clk), .rst(rst), .s_valid(s_rdat_valid), .s_ready(beats_s_ready_unused), .s_data(s_rdat_data),
-        .m_valid(beat_valid), .m_ready(beat_ready), .m_data(beat_data), .sts_level(beats_sts_level_unused)
-    );
-    // Neither the memory's output nor whether a beat is taken is part of a long path.
-    gc_stream_register #(.WIDTH(MEM_W)) u_cut (
-        .clk(clk), .rst(rst),
-        .s_valid(beat_valid), .s_ready(beat_ready), .s_data(beat_data),
-        .m_valid(m_valid), .m_ready(m_ready), .m_data(m_data)
+        .m_valid(m_valid), .m_ready(m_ready), .m_data(m_data), .sts_level(beats_sts_level_unused)
     );
 
     wire _unused = &{1'b0, bursts_m_last_unused, beats_s_ready_unused, beats_sts_level_unused};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loss of one vector of LANES = GRID * GRID last-layer outputs per cycle: their local gradients, and the running
 // sum of the squared differences. Free running without back-pressure; m_delta 4 cycles after s_valid, sts_loss
-// 4 + log2 LANES cycles after it; all s_ inputs belong to the word they come with. s_kind 0 passes the data
+// 5 + log2 LANES cycles after it; all s_ inputs belong to the word they come with. s_kind 0 passes the data
 // unchanged and counts nothing. Bit-exact with gradcore.ops.loss.difference, loss_delta and loss_sum.
 `default_nettype none
 

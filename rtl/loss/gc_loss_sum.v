@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums LANES unsigned squares per cycle in a registered adder tree and adds them to a 64-bit total. One vector per
-// cycle, free running; the total holds a vector 1 + log2 LANES cycles after s_valid. Exact; cfg_clear empties the
-// total only, not the tree.
+// cycle, free running; the total holds a vector 2 + log2 LANES cycles after s_valid: its words are added one after the
+// other, so that no carry runs through both. Exact; cfg_clear empties the total only, not the tree.
 `default_nettype none
 
 module gc_loss_sum #(
@@ -13,7 +13,7 @@ module gc_loss_sum #(
     input  wire                   cfg_clear,
     input  wire                   s_valid,
     input  wire [LANES*SQR_W-1:0] s_square,
-    output reg  [63:0]            sts_loss
+    output wire [63:0]            sts_loss
 );
     localparam LEVELS = LANES == 64 ? 6 : 4;
     localparam SUM_W  = SQR_W + LEVELS;
@@ -52,7 +52,13 @@ module gc_loss_sum #(
         end
     endgenerate
 
-    wire [SUM_W-1:0] sum = g_level[LEVELS].out;
+    wire [63:0] sum = {{(64-SUM_W){1'b0}}, g_level[LEVELS].out};
+    reg  [32:0] low_q;      // the last carry stands above the word
+    reg  [31:0] more_q;     // what goes with it into the high word
+    reg  [31:0] shown_q;    // the low word, beside the high one
+    reg  [31:0] high_q;
+
+    assign sts_loss = {high_q, shown_q};
 
     always @(posedge clk) begin
         valid_q <= step[LEVELS-1:0];
@@ -60,8 +66,17 @@ module gc_loss_sum #(
     end
 
     always @(posedge clk) begin
-        if (step[LEVELS]) sts_loss <= sts_loss + {{(64-SUM_W){1'b0}}, sum};
-        if (rst || cfg_clear) sts_loss <= 64'd0;
+        if (step[LEVELS]) low_q <= {1'b0, low_q[31:0]} + {1'b0, sum[31:0]};
+        else              low_q[32] <= 1'b0;
+        more_q <= sum[63:32] & {32{step[LEVELS]}};
+        shown_q <= low_q[31:0];
+        high_q  <= high_q + more_q + {31'd0, low_q[32]};
+        if (rst || cfg_clear) begin
+            low_q   <= 33'd0;
+            more_q  <= 32'd0;
+            shown_q <= 32'd0;
+            high_q  <= 32'd0;
+        end
     end
 endmodule
 

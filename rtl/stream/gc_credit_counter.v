@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts the free places of a buffer behind a pipeline that cannot stall: s_take promises a place to a word that sets
 // out, s_give returns one when a word has left the buffer. Both may come in one cycle. A word may set out while m_any
-// is high. After a reset all CREDITS places are free.
+// is high. After a reset all CREDITS places are free. s_give may come late in a cycle: it goes to a register alone.
 `default_nettype none
 
 module gc_credit_counter #(
@@ -24,14 +24,15 @@ module gc_credit_counter #(
         end
     endgenerate
 
-    reg [W-1:0] free_q;
+    reg [W-1:0] free_q;      // without the place returned in the cycle before
+    reg         give_q;
 
-    assign m_any    = |free_q;
-    assign sts_free = free_q;
+    assign m_any    = |free_q || give_q;
+    assign sts_free = free_q + {{(W-1){1'b0}}, give_q};
 
     always @(posedge clk) begin
-        if (s_take && !s_give)      free_q <= free_q - ONE;
-        else if (s_give && !s_take) free_q <= free_q + ONE;
+        give_q <= s_give && !rst;
+        free_q <= s_take ? sts_free - ONE : sts_free;
         if (rst) free_q <= ALL;
     end
 endmodule

@@ -27,13 +27,13 @@ async def delivers_every_beat_in_order(dut, pauses):
 @cocotb.test()
 @cocotb.parametrize(share=[0.0, 0.5, 1.0])
 async def one_beat_per_cycle_while_the_fifo_covers_the_latency(dut, share):
-    """The first beat comes 7 cycles + latency after the descriptor; from then on there is no gap, not even between
+    """The first beat comes 6 cycles + latency after the descriptor; from then on there is no gap, not even between
     descriptors."""
     beat, depth = parameter("MEM_W") // 8, parameter("DEPTH")
     burst = min(parameter("MAX_BURST"), 4096 // beat)
     if burst < 2 or depth < 2 * burst:
         return  # a burst every two cycles; no room for a second one
-    latency = 1 + int(share * (depth - burst - 9))
+    latency = 1 + int(share * (depth - burst - 8))
     await start(dut)
     Memory(dut, beat, latency=latency)
     sink, times = Sink(dut, "m_", ["data"]), []
@@ -42,7 +42,7 @@ async def one_beat_per_cycle_while_the_fifo_covers_the_latency(dut, share):
     for cycle in range(4 * depth + latency + 20):
         times += [cycle] * (len(sink.words) - len(times))
         await cycles(dut, 1)
-    assert times == list(range(latency + 7, latency + 7 + 4 * depth))
+    assert times == list(range(latency + 6, latency + 6 + 4 * depth))
 
 
 @cocotb.test()

@@ -14,6 +14,7 @@ import typer
 from gradcore.cli import bench_layers
 from gradcore.cli import main as cli
 from gradcore.files.places import ROOT
+from gradcore.host.boards import is_board
 from gradcore.report import bench
 from gradcore.sim.sources import core_names
 from tb.doc.documents import DOCUMENTS, Command, commands, quoted, rows
@@ -25,6 +26,7 @@ PLACES = {
     "NET": "digits",
     "mine/net.toml": "net.toml",
     "mine/weights.npz": "run/weights.npz",
+    "boards/ulx3s/digits.toml": str(ROOT / "boards/ulx3s/digits.toml"),
     "RUN": "run",
     "WEIGHTS.npz": "run/weights.npz",
     "--data FILE": "images.npz",
@@ -72,7 +74,7 @@ def test_gradcore(command, folder, monkeypatch, capsys):
     elif words[0] in ("import", "export"):  # they run in tb/model/frontends/test_onnx_cli.py
         assert cli.run(words) in (cli.USER, cli.MISSING)  # no model, or no onnx-ir
         assert re.search(r"\.onnx: cannot be read|onnx-ir is not installed", capsys.readouterr().err)
-    elif any(re.fullmatch(r"(uio|xdma):\d+", word) for word in words):
+    elif any(is_board(word) for word in words):
         assert cli.run(words) == cli.USER and capsys.readouterr().err.startswith("error: /dev/")  # no board
     else:
         assert cli.run([*words, *(CHEAP if words[0] == "train" else [])]) == 0
@@ -94,7 +96,7 @@ def problem(command) -> str:
     options = {word.partition("=")[0] for word in rest if word.startswith("--")}
     if first == "make":
         targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.M)
-        return "" if set(rest) <= set(targets) else f"no such target of {targets}"
+        return "" if {word for word in rest if "=" not in word} <= set(targets) else f"no such target of {targets}"
     if first.startswith("ci/"):
         if not (ROOT / first).is_file():
             return "no such script"

@@ -17,7 +17,7 @@ NAMES = {code: name for name, code in LOSSES.items()}
 
 
 def sum_latency() -> int:
-    return 4 + (parameter("GRID") ** 2).bit_length() - 1
+    return 5 + (parameter("GRID") ** 2).bit_length() - 1
 
 
 def element() -> int:

@@ -154,13 +154,15 @@ def parameter(name: str) -> int:
     return json.loads(os.environ["PARAMETERS"])[name]
 
 
-def expect_elaboration_error(core: str, toplevel: str, parameters: dict, text: str, alone: bool = False) -> None:
+def expect_elaboration_error(
+    core: str, toplevel: str, parameters: dict, text: str, alone: bool = False, models: Sequence[Path] = ()
+) -> None:
     """Both simulators must refuse the parameters and name the reason `gradcore_illegal_parameter_<text>...`.
 
     `alone`: `text` is the whole name, and nothing else is wrong; within 20 seconds, without a crash. Only Verilator's
-    ASCRANGE may come besides, of ports without bits.
+    ASCRANGE may come besides, of ports without bits. `models`: as in `run`.
     """
-    files = [str(f) for f in sources(core)]
+    files = [str(f) for f in (*models, *sources(core))]
     env = tool_environment()
     commands = {
         "icarus": [

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the commands share: the application, exit codes, the options that several of them have."""
 
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +16,8 @@ from gradcore.files import atomic as files
 from gradcore.files import strict_json
 from gradcore.files.places import ROOT
 from gradcore.host.backends import BACKENDS
-from gradcore.isa.config import PRESETS, EngineConfig
+from gradcore.host.boards import NAMES, is_board
+from gradcore.isa.config import BOARDS, PRESETS, EngineConfig
 from gradcore.sim.backend import Memory
 from gradcore.sim.build import FRONTS
 
@@ -55,8 +55,8 @@ def network_file(net: Path) -> Path:
 
 def backend_name(name: str) -> str:
     """`name`, if there is such a back end."""
-    if name not in BACKENDS and not re.fullmatch(r"(uio|xdma):\d+", name):
-        raise typer.BadParameter(f"{name!r} is not one of {', '.join(BACKENDS)}, uio:N, xdma:N")
+    if name not in BACKENDS and not is_board(name):
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(BACKENDS)}, {NAMES}")
     return name
 
 
@@ -72,7 +72,8 @@ EngineOption = Annotated[
     typer.Option(
         "--engine",
         metavar="PRESET,KEY=VALUE,..",
-        help="a preset (64x16, 64x32, 64x64), or what differs from it or from the default: grid, cols, ..",
+        help="a preset (64x16, 64x32, 64x64) or a board's engine (ulx3s), or what differs from it or from the default: "
+        "grid, cols, ..",
     ),
 ]
 DataOption = Annotated[
@@ -92,7 +93,7 @@ BackendOption = Annotated[
         metavar="NAME",
         callback=backend_name,
         help="sim: simulated RTL; sim-axi, sim-avalon: through a bus front; machine: "
-        "machine model; reference: the reference trainer alone; uio:N, xdma:N: a board",
+        "machine model; reference: the reference trainer alone; uio:N, xdma:N, uart:PORT: a board",
     ),
 ]
 StallOption = Annotated[
@@ -127,10 +128,11 @@ def engine_config(text: str, data_width: int, **values: int) -> EngineConfig:
     """`EngineConfig` of an option like 64x16 or grid=4,cols=8, else of `values`; the words are as wide as the network's
     unless it says otherwise."""
     preset, _, rest = text.partition(",")
-    if preset in PRESETS:
-        values, text = values | vars(PRESETS[preset]), rest
+    known = PRESETS | BOARDS
+    if preset in known:
+        values, text = values | vars(known[preset]), rest
     elif "=" not in preset and preset:
-        raise UserError(f"--engine: {preset!r} is none of {', '.join(PRESETS)}")
+        raise UserError(f"--engine: {preset!r} is none of {', '.join(known)}")
     values["data_width"] = data_width
     for part in filter(None, text.split(",")):
         key, _, value = part.partition("=")

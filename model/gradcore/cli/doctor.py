@@ -9,7 +9,7 @@ from typing import Any
 
 from gradcore.files.places import ROOT
 from gradcore.host import control
-from gradcore.host.linux import open_device
+from gradcore.host.boards import open_device
 from gradcore.isa import registers as reg
 
 PACKAGES = {
@@ -69,9 +69,9 @@ def examine() -> list[dict[str, Any]]:
 
 
 def examine_device(name: str, stop: bool = False) -> list[dict[str, Any]]:
-    """The same for a board, uio:N or xdma:N: has it an engine, and is the engine ready for a program? `stop`: end the
-    program that runs and wait for the answers that the memory owes. Raises DeviceError when the device is missing or in
-    use; EngineHung when the memory does not answer."""
+    """The same for a board by its name (gradcore.host.boards): has it an engine, and is the engine ready for a program?
+    `stop`: end the program that runs and wait for the answers that the memory owes. Raises DeviceError when the device
+    is missing or in use; EngineHung when the memory does not answer."""
     backend = open_device(name)
     try:
         found = backend.read32(reg.ID)

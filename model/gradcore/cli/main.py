@@ -318,7 +318,9 @@ def regs(
 
 @app.command()
 def doctor(
-    device: Annotated[str, typer.Option(metavar="uio:N|xdma:N", help="examine the engine of a board instead")] = "",
+    device: Annotated[
+        str, typer.Option(metavar="uio:N|xdma:N|uart:PORT", help="examine the engine of a board instead")
+    ] = "",
     stop: Annotated[bool, typer.Option("--stop", help="with --device: stop a program that was left running")] = False,
     json_file: JsonOption = "",
 ) -> None:

@@ -9,10 +9,10 @@ import numpy as np
 
 from gradcore.compiler.compile import check_reductions, compile_network
 from gradcore.compiler.operation import Op
+from gradcore.host.boards import open_device
 from gradcore.host.control import EngineError
 from gradcore.host.device import Device
 from gradcore.host.engine_port import NamedBackend, Recorder
-from gradcore.host.linux import open_device
 from gradcore.host.placement import room_for_training
 from gradcore.host.recovery import Trainer
 from gradcore.isa.config import EngineConfig
@@ -111,8 +111,18 @@ class EngineSession:
         self.config: EngineConfig | None = config
         self.memory: Memory | None = getattr(backend, "memory", None)
         self._recorder = backend if isinstance(backend, Recorder) else None
-        self.device = Device(backend, network, config, seed, origin=getattr(backend, "origin", 0), say=say)
-        self.trainer = Trainer(self.device, say=lambda event: say(f"recovered: {event}"))
+        self.device = Device(
+            backend,
+            network,
+            config,
+            seed,
+            origin=getattr(backend, "origin", 0),
+            verify=getattr(backend, "verify", "step"),
+            say=say,
+        )
+        self.trainer = Trainer(
+            self.device, getattr(backend, "keep_every", 1), say=lambda event: say(f"recovered: {event}")
+        )
         if isinstance(backend, SimBackend):
             # Long enough for a memory twenty times slower than expected; a hang is found in seconds.
             self.device.timeout = (1_000_000 + 20 * self.device.compiled.train.cycles) / backend.cycles_per_second
@@ -169,8 +179,8 @@ def open_session(
     memory: Memory = Memory(),
     say: Callable[[str], None] = print,
 ) -> Session:
-    """Session of a back end name: one of `BACKENDS`, uio:N, xdma:N. Raises CompileError when the network does not
-    fit the engine, DeviceError when there is no such device."""
+    """Session of a back end name: one of `BACKENDS` or a board's (gradcore.host.boards). Raises CompileError when the
+    network does not fit the engine, DeviceError when there is no such device."""
     if backend == "reference":
         check_reductions(network, config)
         return ReferenceSession(network, seed, config.acc_width)

@@ -10,7 +10,8 @@ class Backend(Protocol):
     """The machine model, the simulated RTL or a board.
 
     Some back ends have more: `close`; `origin`, the first address of the memory; `memory`, its figures;
-    `cycles_per_second`; `executing`, tags of the instructions in execution by engine; and the calls of `Recorder`.
+    `size`, its bytes; `cycles_per_second`; `executing`, tags of the instructions in execution by engine; `verify` and
+    `keep_every` for `Device` and `Trainer`, where their defaults take too long; and the calls of `Recorder`.
     """
 
     def read32(self, offset: int) -> int:

@@ -14,7 +14,6 @@ import os
 import select
 import struct
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -230,12 +229,3 @@ class XdmaBackend(LinuxBackend):
         while len(left):
             sent = os.pwrite(self._to, left[:CHUNK], at)
             at, left = at + sent, left[sent:]
-
-
-def open_device(name: str) -> LinuxBackend:
-    """Back end of a name like uio:0 or xdma:1. Raises DeviceError."""
-    kind, _, number = name.partition(":")
-    backends: dict[str, Callable[[int], LinuxBackend]] = {"uio": UioBackend, "xdma": XdmaBackend}
-    if kind not in backends or not number.isdigit():
-        raise DeviceError(f"{name!r} is not uio:N or xdma:N")
-    return backends[kind](int(number))

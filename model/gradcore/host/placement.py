@@ -171,6 +171,12 @@ class Placement(Layout):
 
     def _prepare(self, compiled: CompiledNetwork) -> None:
         addresses = self.reserve(compiled)
+        end = getattr(self.backend, "origin", 0) + getattr(self.backend, "size", self._free)
+        if self._free > end:
+            raise EngineError(
+                f"programs and data of a minibatch of {compiled.images} end at {self._free:#x}, "
+                f"the memory at {end:#x}: take a smaller minibatch"
+            )
         self._compiled[compiled.images] = compiled
         for table in compiled.memory.tables:  # in the same place for every minibatch
             piece = self._pieces[compiled.images, table.name] = self._piece(table, table.data)

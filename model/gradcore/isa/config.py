@@ -106,3 +106,7 @@ PRESETS = {
     "64x32": EngineConfig(cols=32, act_depth=16384, wgt_depth=32768, grad_depth=16384, gate_depth=131072),
     "64x64": EngineConfig(cols=64, act_depth=16384, wgt_depth=32768, grad_depth=32768, gate_depth=131072),
 }
+# Engines of boards: boards/<name>.
+BOARDS = {
+    "ulx3s": EngineConfig(4, 4, 8, 8, act_depth=2048, wgt_depth=2048, grad_depth=1024, gate_depth=4096, acc_width=24),
+}

@@ -137,21 +137,48 @@ def build(
     parameters = dict(parameters or {})
     _, top, front = FRONTS[backend]
     files = [Path(f).resolve() for f in files] + [FOLDER / name for name in (*COMMON, front)]
+    defines = {"MEM_W": parameters.get("MEM_W", 512)}
+    return _built(files, parameters, top, defines, "engine.so", folder, say)
+
+
+def build_program(
+    files: Sequence[Path],
+    parameters: Mapping[str, int],
+    top: str,
+    defines: Mapping[str, int],
+    say: Callable[[str], None] = lambda text: None,
+) -> Path:
+    """Build (or find) the program of a top whose C++ among the files has a `main`; GC_<name> are its macros."""
+    return _built([Path(f).resolve() for f in files], parameters, top, defines, "program", None, say)[0]
+
+
+def _built(
+    files: Sequence[Path],
+    parameters: Mapping[str, int],
+    top: str,
+    defines: Mapping[str, int],
+    product: str,
+    folder: Path | None,
+    say: Callable[[str], None],
+) -> tuple[Path, str]:
+    """Path of the library or program and the hash of its inputs."""
     sha256 = inputs_sha256(files, parameters)
     folder = Path(folder or build_folder() / "sim") / sha256[:16]
-    library = folder / "engine.so"
-    if library.exists():
-        return library, sha256
-    folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder / "lock"):
-        if not library.exists():
-            say("building the engine (about a minute, once)")
-            _compile(files, parameters, top, folder, library)
-    return library, sha256
+    built = folder / product
+    if not built.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / "lock"):
+            if not built.exists():
+                say("building the engine (about a minute, once)")
+                _compile(files, parameters, top, defines, built)
+    return built, sha256
 
 
-def _compile(files: Sequence[Path], parameters: Mapping[str, int], top: str, folder: Path, library: Path) -> None:
-    program = verilator()
+def _compile(
+    files: Sequence[Path], parameters: Mapping[str, int], top: str, defines: Mapping[str, int], product: Path
+) -> None:
+    """Make a program, or a library if the product is named so."""
+    folder, program = product.parent, verilator()
     for tool in ("make", "perl"):
         if not shutil.which(tool):
             raise ToolMissing(f"{tool} is not installed: the simulation is compiled from C++")
@@ -172,11 +199,10 @@ def _compile(files: Sequence[Path], parameters: Mapping[str, int], top: str, fol
         "--Mdir",
         ".",
         "-CFLAGS",
-        f"{C_FLAGS} -DGC_MEM_W={parameters.get('MEM_W', 512)}",
-        "-LDFLAGS",
-        "-shared",
+        " ".join([C_FLAGS, *(f"-DGC_{name}={value}" for name, value in sorted(defines.items()))]),
+        *(["-LDFLAGS", "-shared"] if product.suffix == ".so" else []),
         "-o",
-        "engine.so",
+        product.name,
         *(path.name for path in files if path.suffix != ".h"),
     ]
     environment = dict(os.environ, MAKEFLAGS=f"{MAKE_FLAGS} CXX={cxx} LINK={cxx} OPT_FAST={COMPILERS[cxx]}")
@@ -195,7 +221,7 @@ def _compile(files: Sequence[Path], parameters: Mapping[str, int], top: str, fol
         if code:
             tail = "\n".join(log.read_text().splitlines()[-20:])
             raise BuildFailed(f"the engine does not build, see {log}:\n{tail}")
-        built = shutil.copyfile(work / "engine.so", folder / "new.so")
-        built.replace(library)
+        built = Path(shutil.copy(work / product.name, folder / "new"))
+        built.replace(product)
     finally:
         shutil.rmtree(work, ignore_errors=True)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A byte address that is written as two 32-bit words, of each the bytes whose strobe is set. Bits below LOW do not
-// exist. The value comes in the next cycle; a reset makes it zero.
+// exist. The value comes in the next cycle; a reset makes it zero. s_write may come late in a cycle.
 `default_nettype none
 
 module gc_address_register #(
@@ -9,7 +9,8 @@ module gc_address_register #(
 ) (
     input  wire                clk,
     input  wire                rst,
-    input  wire [1:0]          s_write,    // low word, high word
+    input  wire                s_write,
+    input  wire [1:0]          s_word,     // low word, high word
     input  wire [3:0]          s_strb,
     input  wire [31:0]         s_wdata,
     output reg  [ADDR_W-1:LOW] m_addr
@@ -20,13 +21,13 @@ module gc_address_register #(
             localparam FIRST = i * 8 < LOW ? LOW : i * 8;
             localparam LAST  = i * 8 + 7 < ADDR_W ? i * 8 + 7 : ADDR_W - 1;
             always @(posedge clk) begin
-                if (s_write[i/4] && s_strb[i%4]) m_addr[LAST:FIRST] <= s_wdata[LAST%32:FIRST%32];
+                if (s_write && s_word[i/4] && s_strb[i%4]) m_addr[LAST:FIRST] <= s_wdata[LAST%32:FIRST%32];
                 if (rst) m_addr[LAST:FIRST] <= {LAST - FIRST + 1{1'b0}};
             end
         end
     endgenerate
 
-    wire _unused = &{1'b0, s_write, s_strb, s_wdata};    // the high word with 32 bits, bits below LOW
+    wire _unused = &{1'b0, s_word, s_strb, s_wdata};    // the high word with 32 bits, bits below LOW
 endmodule
 
 `default_nettype wire

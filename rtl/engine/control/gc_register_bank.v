@@ -139,7 +139,8 @@ module gc_register_bank #(
     wire [4:0] pair = word[5:1];     // number of the two words of an address
     gc_address_register #(.ADDR_W(ADDR_W)) u_prog_base (
         .clk(clk), .rst(rst),
-        .s_write({word[0], ~word[0]} & {2{write && !busy && pair == 5'd4}}),
+        .s_write(write && !busy),
+        .s_word({word[0], ~word[0]} & {2{pair == 5'd4}}),
         .s_strb(s_reg_strb),
         .s_wdata(s_reg_wdata),
         .m_addr(cfg_prog_base)
@@ -149,7 +150,8 @@ module gc_register_bank #(
         for (n = 0; n < 4; n = n + 1) begin : g_base
             gc_address_register #(.ADDR_W(ADDR_W)) u_base (
                 .clk(clk), .rst(rst),
-                .s_write({word[0], ~word[0]} & {2{write && !busy && pair == 6 + n}}),
+                .s_write(write && !busy),
+                .s_word({word[0], ~word[0]} & {2{pair == 6 + n}}),
                 .s_strb(s_reg_strb),
                 .s_wdata(s_reg_wdata),
                 .m_addr(cfg_base[n*ADDR_W +: ADDR_W])

@@ -39,25 +39,27 @@ module gc_window_registers #(
                 wire [PAGE_W-1:0] behind;
                 reg  [1:0]        rights_q;
                 localparam [4:0] PLACE = 4 * w;
-                wire [3:0]        mine = {4{s_write}} & {s_word == PLACE + 5'd3, s_word == PLACE + 5'd2,
-                                                         s_word == PLACE + 5'd1, s_word == PLACE};
+                wire [3:0]        mine = {s_word == PLACE + 5'd3, s_word == PLACE + 5'd2,
+                                          s_word == PLACE + 5'd1, s_word == PLACE};
 
                 gc_address_register #(.ADDR_W(ADDR_W), .LOW(12)) u_base (
                     .clk(clk), .rst(rst),
-                    .s_write(mine[1:0]),
+                    .s_write(s_write),
+                    .s_word(mine[1:0]),
                     .s_strb(s_strb),
                     .s_wdata(s_wdata),
                     .m_addr(first)
                 );
                 gc_address_register #(.ADDR_W(ADDR_W), .LOW(12)) u_end (
                     .clk(clk), .rst(rst),
-                    .s_write(mine[3:2]),
+                    .s_write(s_write),
+                    .s_word(mine[3:2]),
                     .s_strb(s_strb),
                     .s_wdata(s_wdata),
                     .m_addr(behind)
                 );
                 always @(posedge clk) begin
-                    if (mine[0] && s_strb[0]) rights_q <= s_wdata[1:0];
+                    if (s_write && mine[0] && s_strb[0]) rights_q <= s_wdata[1:0];
                     if (rst) rights_q <= 2'b00;
                 end
                 assign cfg_windows[w*PAGE_W +: PAGE_W]           = first;

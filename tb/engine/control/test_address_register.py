@@ -24,13 +24,13 @@ def written(old: int, word: int, data: int, strb: int) -> int:
 async def an_address_takes_the_bytes_that_are_strobed(dut):
     width, low = parameter("ADDR_W"), parameter("LOW")
     mask = (1 << width) - (1 << low)
-    await start(dut, s_write=0, s_strb=0, s_wdata=0)
+    await start(dut, s_write=0, s_word=0, s_strb=0, s_wdata=0)
     value = 0
-    for _ in range(300):
-        words, strb, data = random.getrandbits(2), random.getrandbits(4), random.getrandbits(32)
-        dut.s_write.value, dut.s_strb.value, dut.s_wdata.value = words, strb, data
+    for _ in range(400):
+        write, words, strb, data = (random.getrandbits(bits) for bits in (1, 2, 4, 32))
+        dut.s_write.value, dut.s_word.value, dut.s_strb.value, dut.s_wdata.value = write, words, strb, data
         for word in range(2):
-            if words >> word & 1:
+            if write and words >> word & 1:
                 value = written(value, word, data, strb) & mask
         await cycles(dut, 1)
         assert int(dut.m_addr.value) == value >> low
