@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A host at the other end of a serial line reads and writes the engine's registers and its memory with frames
-// (boards/ulx3s/README.md). A frame takes effect when all of it has come and its CRC is right, and at most once: one that
-// comes again with the number of the one before is answered, but writes nothing. A frame that stops in its middle is
-// forgotten after 2^SILENCE_W cycles. One frame at a time: the host waits for the answer.
+// (boards/ulx3s/README.md). A frame takes effect when all of it has come and its CRC is right, and at most once: one
+// that comes again with the number of the one before is answered, but writes nothing. A frame that stops in its middle
+// is forgotten after 2^SILENCE_W cycles. One frame at a time: the host waits for the answer.
 `default_nettype none
 
 module gc_uart_bridge #(

@@ -32,7 +32,8 @@ module gc_credit_counter #(
 
     always @(posedge clk) begin
         give_q <= s_give && !rst;
-        free_q <= s_take ? sts_free - ONE : sts_free;
+        if (s_take && !give_q)      free_q <= free_q - ONE;
+        else if (give_q && !s_take) free_q <= free_q + ONE;
         if (rst) free_q <= ALL;
     end
 endmodule

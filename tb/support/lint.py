@@ -74,7 +74,7 @@ def pieces() -> dict[str, Piece]:
         others = [*(sources(core) if core else ()), *(folder / "stub").glob("*.v")]
         found[f"boards/{name}"] = _piece(sorted(folder.glob("*.v")), others)
     folder = ROOT / "boards" / "ulx3s"
-    found["boards/ulx3s"] = _piece(sorted(folder.glob("*.v")), [*sources("engine"), *(folder / "sim").glob("*.v")])
+    found["boards/ulx3s"] = _piece(sorted(folder.glob("*.v")), sources("engine"))
     for proof in sorted((ROOT / "formal").glob("*/*.sby")):
         files = [ROOT / f for f in proof.read_text().partition("[files]")[2].split()]
         own = [f for f in files if f.stem == f"gc_{proof.stem}_props"]

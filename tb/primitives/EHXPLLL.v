@@ -21,8 +21,8 @@ module EHXPLLL #(
     input  wire ENCLKOP
 );
     generate
-        if (CLKOP_ENABLE != "ENABLED" || FEEDBK_PATH != "CLKOP" || PLLRST_ENA != "DISABLED" || STDBY_ENABLE != "DISABLED"
-            || DPHASE_SOURCE != "DISABLED") begin : g_unknown
+        if (CLKOP_ENABLE != "ENABLED" || FEEDBK_PATH != "CLKOP" || PLLRST_ENA != "DISABLED"
+            || STDBY_ENABLE != "DISABLED" || DPHASE_SOURCE != "DISABLED") begin : g_unknown
             gradcore_stand_in_of_EHXPLLL_knows_no_such_parameters u_stop ();
         end
     endgenerate
