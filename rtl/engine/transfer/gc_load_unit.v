@@ -4,9 +4,8 @@
 // last layer, which become its local gradient, by target bits from the gate buffer (doc/instructions.md). One vector
 // per cycle at most; the memory port sets the pace. A write waits until m_wr_ready is high for all its buffers, and is
 // then shown to them in one cycle. Gate reads wait for m_gate_ready; gate vectors come back in order after any time,
-// and room for them is reserved. s_instruction is stable from `start` to m_done, which comes in the cycle after the
-// last write has been taken. m_bad pulses a cycle after it is seen that n_words, the loop counts and the beats do not
-// agree.
+// and room for them is reserved. s_instruction is stable from `start` to m_done, which comes when the last write has
+// been taken. m_bad pulses a cycle after it is seen that n_words, the loop counts and the beats do not agree.
 `default_nettype none
 
 module gc_load_unit #(
@@ -21,7 +20,7 @@ module gc_load_unit #(
     input  wire                    start,
     input  wire [1023:0]           s_instruction,
     input  wire [4*ADDR_W-1:0]     cfg_base,
-    output reg                     m_done,
+    output wire                    m_done,
     output reg                     m_bad,
     // memory, read side
     output wire                    m_rreq_valid,
@@ -231,17 +230,13 @@ module gc_load_unit #(
     endgenerate
     assign write      = up_valid && place_valid && wr_ready;
     assign m_wr_valid = target & {3{write}};
-    wire done = write && place_last;
+    assign m_done     = write && place_last;
 
     // Every word has its place and every place its word.
     always @(posedge clk) begin
-        m_done <= done;
-        m_bad  <= reader_bad || (done && (vec_open || up_full))
-               || (place_valid && !vec_open && !up_valid && !softmax_busy);
-        if (rst) begin
-            m_done <= 1'b0;
-            m_bad  <= 1'b0;
-        end
+        m_bad <= reader_bad || (m_done && (vec_open || up_full))
+              || (place_valid && !vec_open && !up_valid && !softmax_busy);
+        if (rst) m_bad <= 1'b0;
     end
 
     wire _unused = &{1'b0, last_group_unused, reader_m_last_unused, gate_last_unused, free_unused, gates_ready_unused,
