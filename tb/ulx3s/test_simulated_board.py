@@ -18,6 +18,7 @@ from gradcore.isa.config import BOARDS
 from gradcore.network.net_toml import load
 from gradcore.reference.trainer import ReferenceTrainer
 
+pytestmark = pytest.mark.long  # the simulation beside it answers late on a busy machine
 CONFIG = BOARDS["ulx3s"]
 NET = """name = "tiny"
 input = [1, 8, 8]
@@ -103,7 +104,7 @@ def test_a_bad_line_costs_time_and_no_bit(port, net):
     network = load(net / "net.toml")
     x = np.random.default_rng(2).integers(-128, 128, (4, 1, 8, 8))
     with open_device(f"uart:{port}") as backend:
-        backend._port.timeout = 0.5
+        backend._port.timeout = 2.0
         noise = backend._port = Noise(backend._port, 0.05)
         require_engine(backend, CONFIG)
         data = np.random.default_rng(3).integers(0, 256, 700, np.uint8)

@@ -45,7 +45,7 @@ class UartBackend:
     name, origin = "uart", 0
     verify, keep_every = "start", 16  # to read programs and weights back takes longer than a minibatch
 
-    def __init__(self, port: str, timeout: float = 2.0) -> None:
+    def __init__(self, port: str, timeout: float = 3.0) -> None:
         try:
             import serial
         except ImportError:
@@ -54,7 +54,7 @@ class UartBackend:
         self._started = False
         self._number = 0
         try:
-            self._port: Any = serial.Serial(port, BAUD, timeout=timeout, write_timeout=timeout, exclusive=True)
+            self._port: Any = serial.Serial(port, BAUD, timeout=timeout, write_timeout=10.0, exclusive=True)
         except (*self._lost, ValueError) as error:
             raise DeviceError(f"{port}: {error}") from error
         self._path = port
