@@ -23,6 +23,7 @@ MOST = 32  # words of a frame
 DONE = ord("K")
 START_OF_CRC = 0xFFFF
 TRIES = 5
+SILENCE = 1 << 20  # cycles after which the board forgets half a frame
 
 
 def with_crc(data: bytes) -> bytes:
@@ -37,7 +38,8 @@ def request(number: int, space: int, address: int, words: int, data: bytes | Non
 
 
 class UartBackend:
-    """The five calls over the serial port of that name. `timeout`: seconds after which an answer counts as lost.
+    """The five calls over the serial port of that name. `timeout`: seconds after which an answer counts as lost; more
+    where `SILENCE` takes longer, as on a simulated board, whose clock is slow.
 
     Raises DeviceError when there is no such port, when another process has it, or when nothing answers.
     """
@@ -62,6 +64,7 @@ class UartBackend:
         try:
             # A read: it gives the board a number, which the next frame must not have.
             self.size, self.cycles_per_second = (int(word) for word in self._read(FACTS, 0, 2))
+            self._port.timeout = max(timeout, SILENCE / self.cycles_per_second)
         except BaseException:
             self.close()
             raise

@@ -46,12 +46,10 @@ def test_a_board_that_does_not_answer(line):
     with pytest.raises(DeviceError, match=f"{name}: no answer"):
         UartBackend(name, timeout=0.01)
     assert os.read(board, 4096) == TRIES * request(1, FACTS, 0, 2)
-    assert UartBackend.name == "uart"
 
 
 def test_a_port_belongs_to_one_process(line):
     board, name = line
-    os.write(board, b"")
     first = opened(board, name)
     with pytest.raises(DeviceError, match=f"{name}.*lock"):
         UartBackend(name, timeout=0.01)
