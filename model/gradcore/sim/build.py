@@ -47,6 +47,7 @@ VERILATOR_FLAGS = [
     "Vtop",
 ]
 C_FLAGS = "-fPIC -std=gnu++17"
+MACROS = ("MEM_W", "DIVISOR")  # parameters that the C++ knows, as GC_<name>
 # Level of each C++ compiler, the better one first. With clang++ a model is compiled sooner and runs at twice the speed,
 # the more so the larger it is. At -O2 g++ takes five times as long and simulates a tenth faster.
 COMPILERS = {"clang++": "-O2", "g++": "-O1"}
@@ -137,26 +138,23 @@ def build(
     parameters = dict(parameters or {})
     _, top, front = FRONTS[backend]
     files = [Path(f).resolve() for f in files] + [FOLDER / name for name in (*COMMON, front)]
-    defines = {"MEM_W": parameters.get("MEM_W", 512)}
-    return _built(files, parameters, top, defines, "engine.so", folder, say)
+    return _built(files, parameters, top, "engine.so", folder, say)
 
 
 def build_program(
     files: Sequence[Path],
     parameters: Mapping[str, int],
     top: str,
-    defines: Mapping[str, int],
     say: Callable[[str], None] = lambda text: None,
 ) -> Path:
-    """Build (or find) the program of a top whose C++ among the files has a `main`; GC_<name> are its macros."""
-    return _built([Path(f).resolve() for f in files], parameters, top, defines, "program", None, say)[0]
+    """Build (or find) the program of a top whose C++ among the files has a `main`."""
+    return _built([Path(f).resolve() for f in files], parameters, top, "program", None, say)[0]
 
 
 def _built(
     files: Sequence[Path],
     parameters: Mapping[str, int],
     top: str,
-    defines: Mapping[str, int],
     product: str,
     folder: Path | None,
     say: Callable[[str], None],
@@ -170,13 +168,11 @@ def _built(
         with FileLock(folder / "lock"):
             if not built.exists():
                 say("building the engine (about a minute, once)")
-                _compile(files, parameters, top, defines, built)
+                _compile(files, parameters, top, built)
     return built, sha256
 
 
-def _compile(
-    files: Sequence[Path], parameters: Mapping[str, int], top: str, defines: Mapping[str, int], product: Path
-) -> None:
+def _compile(files: Sequence[Path], parameters: Mapping[str, int], top: str, product: Path) -> None:
     """Make a program, or a library if the product is named so."""
     folder, program = product.parent, verilator()
     for tool in ("make", "perl"):
@@ -190,6 +186,7 @@ def _compile(
     for path in files:
         shutil.copyfile(path, work / path.name)
     flags = [f"-G{name}={value}" for name, value in sorted(parameters.items())]
+    macros = [f"-DGC_{name}={parameters[name]}" for name in MACROS if name in parameters]
     command = [
         program,
         *VERILATOR_FLAGS,
@@ -199,7 +196,7 @@ def _compile(
         "--Mdir",
         ".",
         "-CFLAGS",
-        " ".join([C_FLAGS, *(f"-DGC_{name}={value}" for name, value in sorted(defines.items()))]),
+        " ".join([C_FLAGS, *macros]),
         *(["-LDFLAGS", "-shared"] if product.suffix == ".so" else []),
         "-o",
         product.name,
