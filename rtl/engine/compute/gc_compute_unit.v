@@ -76,7 +76,7 @@ module gc_compute_unit #(
     localparam GROUPS = LANES/COLS;
     localparam RANDOM = 12;          // gc_fold_coordinates and position_random
     localparam ARRAY  = 3 + (COLS <= 4 ? 1 : COLS <= 16 ? 2 : 3);   // mac_array: from s_last to the first column
-    localparam JOIN   = GROUPS == 1 ? 0 : GROUPS <= 4 ? 1 : 2;      // gc_group_sum
+    localparam JOIN   = $clog2(GROUPS);                             // gc_group_sum
     // The places must be known RANDOM cycles before the sums.
     localparam PASS   = READ + ARRAY + JOIN - RANDOM;
 

@@ -202,7 +202,7 @@ async def every_column_leaves_as_it_must(dut):
     assert flags == [sum(word.saturated[k] for word in valid) for k in (0, 1)]
 
 
-@pytest.mark.parametrize("grid, cols, join, dw", first(3, [(4, 4, 1, 16), (4, 16, 0, 9), (4, 8, 1, 8), (8, 8, 2, 16)]))
+@pytest.mark.parametrize("grid, cols, join, dw", first(3, [(4, 4, 2, 16), (4, 16, 0, 9), (4, 8, 1, 8), (8, 8, 3, 16)]))
 def test_compute_results(grid, cols, join, dw):
     sizes = {"GRID": grid, "COLS": cols, "JOIN": join, "DW": dw, "ACC_W": 48, "ACCESS_W": ACCESS_W, "GATE_READ": 7}
     run("engine", "gc_compute_results", sizes)

@@ -14,7 +14,7 @@ async def groups_are_joined_in_the_lanes_of_the_first(dut):
     lanes, cols, width = parameter("LANES"), parameter("COLS"), parameter("ACC_W")
     groups = lanes // cols
     await start(dut, s_split=0, s_acc=0)
-    due = [None] * (1 + (groups == 8))
+    due = [None] * (groups.bit_length() - 1)
     for _ in range(200):
         split = random.getrandbits(1)
         acc = [random.choice([0, (1 << width) - 1, 1 << width - 1, random.getrandbits(width)]) for _ in range(lanes)]
