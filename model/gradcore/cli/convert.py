@@ -7,12 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from gradcore.cli.common import UserError, app, is_given, screen_beside
+from gradcore.data import datasets
 from gradcore.files.atomic import make_folder
 from gradcore.frontends import onnx_model
 from gradcore.frontends.errors import ModelError
 from gradcore.network.description import OPTIMISERS
 from gradcore.numerics.fixed_point import MODES
 from gradcore.ops.loss import LOSSES
+from gradcore.reference.calibration import ImagesError
 
 OnnxFile = Annotated[Path, typer.Argument(metavar="MODEL.onnx", help="ONNX model")]
 
@@ -30,6 +32,7 @@ def import_command(
     minibatch: Annotated[int, typer.Option(help="images of a step")] = 32,
     data_width: Annotated[int, typer.Option(help="bits of a word, 8 to 16")] = 16,
     rounding: Annotated[str, typer.Option(help=", ".join(MODES))] = "stochastic",
+    data: Annotated[str, typer.Option(help="as for train: choose the binary points from its training images")] = "",
     name: Annotated[str, typer.Option(help="of the network [default: the file's]")] = "",
 ) -> None:
     """Write an ONNX model as net.toml and weights.npz, which train --weights begins with."""
@@ -45,10 +48,15 @@ def import_command(
     )
     given = {key: value for key, value in fields.items() if is_given(context, key)}
     screen = screen_beside("")
+    if data:
+        images = datasets.load(data)
+        given["calibration"] = images.x_train, images.y_train
     try:
         found = onnx_model.from_onnx(model, name=name or model.stem, **given)
     except ModelError as error:
         raise UserError(f"{model}: {error}") from error
+    except ImagesError as error:
+        raise UserError(f"--data {data}: {error}") from error
     found.save(make_folder(out))
     for note in found.notes:
         screen.print(note, markup=False)

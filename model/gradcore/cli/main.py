@@ -12,7 +12,7 @@ from rich.table import Table
 
 from gradcore import __version__
 from gradcore import network as networks
-from gradcore.cli import bench_layers, convert, evaluate, train  # noqa: F401 (they are commands)
+from gradcore.cli import bench_layers, calibrate, convert, evaluate, train  # noqa: F401 (they are commands)
 from gradcore.cli import doctor as checks
 from gradcore.cli.common import (
     MISMATCH,

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from gradcore import network as networks
+from gradcore.cli.calibrate import real_weights, with_points
 from gradcore.cli.common import (
     MISMATCH,
     OK,
@@ -48,6 +49,8 @@ from gradcore.host.run_folder import REPORT, RunFolder
 from gradcore.host.training_report import versions
 from gradcore.isa.config import EngineConfig
 from gradcore.network.description import Network
+from gradcore.network.net_text import text_of
+from gradcore.reference.calibration import state_of
 from gradcore.reference.trainer import State
 from gradcore.report import results, summary
 from gradcore.sim.build import FRONTS
@@ -70,6 +73,9 @@ def train(
     out: Annotated[Path, typer.Option(help="run folder")] = Path("build/run"),
     engine: EngineOption = "",
     weights: Annotated[Path | None, typer.Option(help="weights.npz or checkpoint to begin with")] = None,
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="choose the binary points that NET leaves open from the data")
+    ] = False,
     float32: Annotated[bool, typer.Option(help="also train in floating point, to compare accuracies")] = True,
     resume: Annotated[
         bool, typer.Option("--resume", help="continue the run in the folder; with NET, begin one if there is none")
@@ -93,6 +99,7 @@ def train(
         stall=stall,
         engine=engine,
         weights=str(weights) if weights else None,
+        calibrate=calibrate,
     )
     given = {name: value for name, value in options.items() if is_given(context, name)}
     screen, wanted = screen_beside(json_file), networks.load(net) if net else None
@@ -108,6 +115,8 @@ def train(
             run = fresh(net, wanted, options)
         else:
             raise UserError(f"{out}: there is no run to resume")
+        if calibrate and not begun:
+            run = calibrated(run, screen)
         network, configuration = run.model.network, run.configuration
         dataset = load_data(configuration, network, begun is not None, screen)
         if begun and folder and folder.finished and run.progress.epoch >= configuration["epochs"]:
@@ -144,7 +153,7 @@ def train(
 
 
 def fresh(net: Path, network: Network, options: dict[str, Any]) -> Checkpoint:
-    """A new run by the command's options."""
+    """A new run by the command's options, before `calibrated`."""
     config, backend, stall = engine_config(options["engine"], network.data_width), options["backend"], options["stall"]
     memory = memory_of(backend, stall)
     configuration = {
@@ -157,7 +166,7 @@ def fresh(net: Path, network: Network, options: dict[str, Any]) -> Checkpoint:
         "versions": versions(),
     }
     progress = Done()
-    if options["weights"]:
+    if options["weights"] and not options["calibrate"]:
         progress = beginning(network, initial_state(options["weights"], network))
         assert progress.state is not None
         configuration["initial_sha256"] = weights_sha256(progress.state)
@@ -167,15 +176,33 @@ def fresh(net: Path, network: Network, options: dict[str, Any]) -> Checkpoint:
     )
 
 
+def calibrated(run: Checkpoint, screen: Console) -> Checkpoint:
+    """A new run whose network has the binary points that its data ask for. The text that it was described by is kept
+    in the configuration as `described`."""
+    configuration, text = run.configuration, run.model.text
+    found = with_points(run.model.network, configuration["data"], configuration["seed"], configuration["weights"])
+    for line in found.warnings:
+        screen.print(f"warning: {line}", markup=False)
+    progress, network = run.progress, found.network
+    if configuration["weights"]:
+        state = state_of(network, real_weights(configuration["weights"], network))
+        progress = beginning(network, state)
+        configuration["initial_sha256"] = weights_sha256(state)
+    model = replace(run.model, text=text_of(network))
+    return replace(run, model=model, configuration=configuration | {"described": text}, progress=progress)
+
+
 def continued(begun: Checkpoint, network: Network | None, given: dict[str, Any], out: Path) -> Checkpoint:
     """The run of a checkpoint with the options that may be `given` anew. Raises UserError for one that contradicts
     it."""
     configuration = dict(begun.configuration)
-    if network is not None and network != begun.model.network:
+    described = configuration.get("described")
+    own = networks.parse(described, begun.configuration["network"]) if described else begun.model.network
+    if network is not None and network != own:
         raise UserError(f"NET: the run in {out} has another network; leave it out, or choose another folder")
     if "engine" in given:
         given = given | {"engine": dict(vars(engine_config(given["engine"], begun.model.network.data_width)))}
-    for name in ("seed", "check", "backend", "float32", "stall", "engine", "weights"):
+    for name in ("seed", "check", "backend", "float32", "stall", "engine", "weights", "calibrate"):
         had = configuration.get(name)
         if name in given and given[name] != had:
             there = f"the run in {out} has {had}, not {given[name]}"

@@ -7,17 +7,20 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gradcore.files.atomic import StrPath, make_folder, write_text
 from gradcore.host import model_file
 from gradcore.host.model_file import Model
 from gradcore.network.description import Network, default_fractions
 from gradcore.network.net_text import text_of
-from gradcore.numerics.fixed_point import FRAC_MIN, Format, quantize
+from gradcore.numerics.fixed_point import FRAC_MIN
 from gradcore.ops.layer import Layer
+from gradcore.reference.calibration import calibrate, state_of
 from gradcore.reference.trainer import STATE, State
 
 Arrays = Mapping[str, Mapping[str, np.ndarray]]  # by layer, by key of STATE
+Calibration = tuple[np.ndarray, ArrayLike]  # images (N, maps, rows, columns) and labels (N,)
 
 
 @dataclass(frozen=True)
@@ -32,11 +35,7 @@ class Imported:
     @cached_property
     def state(self) -> State:
         """`real` in integers, as `ReferenceTrainer.weights` has them: rounded to the nearest."""
-        width = self.network.data_width
-        return [
-            {key: quantize(layer[key], Format(width, frac)) for key, frac in zip(STATE, (p.fw, p.fb, p.fv, p.fvb))}
-            for p, layer in zip(self.network.parameters, self.real)
-        ]
+        return state_of(self.network, self.real)
 
     def save(self, folder: StrPath, seed: int = 1) -> None:
         """Write net.toml and weights.npz, which `gradcore train NET --weights FILE` takes. Raises FileError."""
@@ -46,11 +45,17 @@ class Imported:
 
 
 def holding(
-    layers: Sequence[Layer], arrays: Arrays, width: int, formats: Mapping[str, int]
+    layers: Sequence[Layer],
+    arrays: Arrays,
+    width: int,
+    formats: Mapping[str, int],
+    calibration: Calibration | None,
 ) -> tuple[tuple[Layer, ...], list[str]]:
     """The layers with formats of their own where weights or biases do not fit the network's: the most fraction bits
-    that hold them. (layers, sentences on what was changed)."""
-    found, notes = [], []
+    that hold them. (layers, sentences on what was changed); nothing is, where a calibration will choose."""
+    found, notes = list[Layer](), list[str]()
+    if calibration is not None:
+        return tuple(layers), notes
     base = default_fractions(width) | dict(formats)
     for layer in layers:
         own = {}
@@ -80,6 +85,16 @@ def real_state(network: Network, arrays: Arrays) -> tuple[State, list[str]]:
             if outside := _outside(state[-1][key], network.data_width, frac):
                 notes.append(f"layer '{p.name}': {outside} words of {key} are clipped")
     return state, notes
+
+
+def begun(network: Network, arrays: Arrays, calibration: Calibration | None) -> tuple[Network, State, list[str]]:
+    """(network, `Imported.real`, sentences): with a `calibration` the network has the formats that it gives
+    (gradcore.reference.calibration). Raises as that does."""
+    real, notes = real_state(network, arrays)
+    if calibration is not None:
+        found = calibrate(network, *calibration, real=real)
+        network, notes = found.network, found.warnings
+    return network, real, notes
 
 
 def _outside(values: np.ndarray, width: int, frac: int) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 from gradcore.files.atomic import FileError, StrPath, write_bytes
 from gradcore.frontends.errors import ModelError
-from gradcore.frontends.imported import Imported, holding, real_state
+from gradcore.frontends.imported import Calibration, Imported, begun, holding
 from gradcore.frontends.onnx_graph import OnnxLayers, read
 from gradcore.host.inference import load_model
 from gradcore.network.description import Network
@@ -45,12 +45,14 @@ def from_onnx(
     data_width: int = 16,
     rounding: str | dict[str, str] = "stochastic",
     formats: Mapping[str, int] | None = None,
+    calibration: Calibration | None = None,
 ) -> OnnxModel:
     """The network and the weights of an ONNX model: a file, an onnx_ir.Model or an onnx.ModelProto. The rest, which
-    ONNX does not know, as in `Network`.
+    ONNX does not know, as in `Network`. calibration: images (N, maps, rows, columns) and labels (N,), from which the
+    binary points are chosen that `formats` leaves open.
 
     A Softmax or LogSoftmax at the end is taken as part of the loss softmax_cross_entropy. Raises ModelError for
-    whatever has no equal here, FileError, ImportError without onnx-ir.
+    whatever has no equal here, ImagesError for a calibration of other shapes, FileError, ImportError without onnx-ir.
     """
     model = _model(model)
     found = read(model)
@@ -62,7 +64,7 @@ def from_onnx(
     arrays = {layer: {key: _real(found, layer, held[key]) for key in held} for layer, held in found.weights.items()}
     try:
         formats = dict(formats or {})
-        layers, changed = holding(found.layers, arrays, data_width, formats)
+        layers, changed = holding(found.layers, arrays, data_width, formats, calibration)
         network = Network(
             name,
             found.shape,
@@ -78,12 +80,12 @@ def from_onnx(
             weight_decay,
             schedule,
         )
-        real, _ = real_state(network, arrays)
+        network, real, more = begun(network, arrays, calibration)
     except NetworkError as error:
         node, operator = found.nodes.get(error.name, ("", ""))
         problem = f"{error.field}: {error.problem}" if operator else error.problem
         raise ModelError(problem, error.nearest, node, operator=operator or error.field) from error
-    return OnnxModel(network, real, (*notes, *changed), model)
+    return OnnxModel(network, real, (*notes, *changed, *more), model)
 
 
 def to_onnx(weights: StrPath, model: Any, out: StrPath | None = None) -> Any:

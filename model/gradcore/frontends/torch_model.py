@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcore.files.atomic import StrPath
 from gradcore.frontends.errors import ModelError
-from gradcore.frontends.imported import Imported, holding, real_state
+from gradcore.frontends.imported import Calibration, Imported, begun, holding
 from gradcore.frontends.torch_graph import read
 from gradcore.frontends.torch_training import loss_of, training_of
 from gradcore.host import model_file
@@ -47,14 +47,16 @@ def from_torch(
     data_width: int = 16,
     rounding: str | dict[str, str] = "stochastic",
     formats: Mapping[str, int] | None = None,
+    calibration: Calibration | None = None,
 ) -> TorchModel:
     """The network, the training and the weights of a torch.nn.Module that reads images of `input_shape` (maps, rows,
     columns).
 
     loss: a module of torch.nn; optimiser: torch.optim.SGD over the model's parameters; scheduler: of
     torch.optim.lr_scheduler, not stepped yet, which is stepped after every epoch, or, with `minibatches_per_epoch`,
-    after every minibatch; the rest as in `Network`. Raises ModelError for whatever would not train in the same way,
-    ImportError without PyTorch.
+    after every minibatch; calibration: images (N, *input_shape) and labels (N,), from which the binary points are
+    chosen that `formats` leaves open; the rest as in `Network`. Raises ModelError for whatever would not train in the
+    same way, ImagesError for a calibration of other shapes, ImportError without PyTorch.
     """
     torch = _torch()
     if not isinstance(model, torch.nn.Module):
@@ -66,20 +68,20 @@ def from_torch(
         training = training_of(model, found.modules, optimiser, scheduler, minibatches_per_epoch)
         fields = training.fields | {"loss": loss_of(loss, found.output.shape[0])}
         formats = dict(formats or {})
-        layers, notes = holding(found.layers, arrays, data_width, formats)
+        layers, notes = holding(found.layers, arrays, data_width, formats, calibration)
         for layer, rate in training.rates.items():
             own = {"trainable": False} if rate is None else {"learning_rate": rate}
             same = rate == fields["learning_rate"]
             layers = tuple(replace(x, **own) if x.name == layer and not same else x for x in layers)
         fields |= {"minibatch": minibatch, "data_width": data_width, "rounding": rounding, "formats": formats}
         network = Network(name, shape, layers, **fields)
-        real, clipped = real_state(network, arrays)
+        network, real, more = begun(network, arrays, calibration)
     except ModelError:
         raise
     except NetworkError as error:
         raise ModelError(error.problem, error.nearest, module=error.name, operator=error.field) from error
     _agree(model, network, real)
-    return TorchModel(network, real, (*notes, *clipped), model)
+    return TorchModel(network, real, (*notes, *more), model)
 
 
 def to_torch(weights: StrPath, model: Any) -> Any:

@@ -73,6 +73,28 @@ def test_an_import_trains_on_the_engine(place, capsys):
     assert "weights equal: yes" in capsys.readouterr().out
 
 
+def test_points_from_images(place, capsys):
+    """import --data chooses them, and says which images do not fit."""
+    dataset(place)
+    ir.save(model(3), "three.onnx")
+    assert cli.run(["import", "three.onnx", "--out", "mine", "--data", "data.npz"]) == 0
+    assert cli.run(["import", "three.onnx", "--out", "guessed"]) == 0
+    chosen, guessed = load("mine/net.toml"), load("guessed/net.toml")
+    assert chosen.input_frac == 15 > guessed.input_frac and "momentum" in chosen.layers[0].formats
+    again = from_onnx(
+        "three.onnx", calibration=(np.load("data.npz")["x_train"][:, None], np.load("data.npz")["y_train"])
+    )
+    assert [layer.formats for layer in again.network.layers] == [layer.formats for layer in chosen.layers]
+    train = ["train", "mine/net.toml", "--weights", "mine/weights.npz", "--data", "data.npz", "--out", "run"]
+    assert cli.run([*train, *FAST]) == 0
+    assert cli.run(["import", "model.onnx", "--out", "other", "--data", "digits"]) == 0
+    capsys.readouterr()
+    dataset(place, x_train=np.zeros((40, 9, 9)), x_test=np.zeros((10, 9, 9)))
+    assert cli.run(["import", "three.onnx", "--out", "none", "--data", "data.npz"]) == cli.USER
+    assert "error: --data data.npz: images of shape (40, 1, 9, 9)" in capsys.readouterr().err
+    assert not (place / "none").exists()
+
+
 def test_what_is_wrong(place, capsys):
     assert cli.run(["import", "nothing.onnx", "--out", "mine"]) == cli.USER
     assert capsys.readouterr().err == "error: nothing.onnx: cannot be read: No such file or directory\n"

@@ -13,6 +13,7 @@ from gradcore.host import model_file
 from gradcore.network import load
 from gradcore.numerics.fixed_point import Format, quantize
 from gradcore.ops.optimiser import RATE_ONE
+from gradcore.reference.calibration import ImagesError
 from gradcore.reference.float_trainer import FloatTrainer
 from gradcore.reference.trainer import ReferenceTrainer
 
@@ -154,6 +155,37 @@ def test_weights_that_do_not_fit_get_a_format():
     assert found.state[0]["weight"][0, 0, 0, 0] == 5 << 12 and found.state[1]["bias"][1] == -20 << 10
     found.to_torch()
     assert model[0].weight[0, 0, 0, 0] == 5 and model[4].bias[1] == -20
+
+
+def test_points_from_images(rng):
+    """With a calibration integers stay near PyTorch for four steps, whatever the range of weights and images."""
+    model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(64, 3))
+    with torch.no_grad():
+        for values in model.parameters():
+            values.mul_(4.0)
+    sgd = torch.optim.SGD(model.parameters(), lr=1e-4, momentum=0.9)
+    x, labels = 50 * rng.standard_normal((32, 1, 6, 6)), rng.integers(0, 3, 32)
+    more = dict(minibatch=8, calibration=(x, labels))
+    found = from_torch(model, (1, 6, 6), nn.CrossEntropyLoss(), sgd, formats={"weight": 12}, **more)
+    assert found.notes == () and {p.fw for p in found.network.parameters} == {12}
+    assert found.network.input_frac < 10 and found.network.parameters[0].fo < 9
+    trainer, begun = (
+        ReferenceTrainer(found.network, 1, found.state),
+        [v.detach().numpy().copy() for v in model.parameters()],
+    )
+    for iteration in range(4):
+        part = slice(8 * iteration, 8 * iteration + 8)
+        sgd.zero_grad()
+        nn.CrossEntropyLoss()(model(torch.tensor(x[part]).float()), torch.tensor(labels[part])).backward()
+        sgd.step()
+        trainer.step(quantize(x[part], Format(16, found.network.input_frac)), labels[part], iteration)
+    theirs = [values.detach().numpy().copy() for values in model.parameters()]
+    found.to_torch(trainer.weights())
+    for ours, there, before in zip(model.parameters(), theirs, begun, strict=True):
+        off = np.linalg.norm(ours.detach().numpy() - there)
+        assert off <= 0.01 * np.linalg.norm(there) and off < max(np.linalg.norm(there - before), 1e-4)
+    with pytest.raises(ImagesError, match="images of shape"):
+        from_torch(model, (1, 6, 6), nn.CrossEntropyLoss(), sgd, calibration=(x[:, :, 1:], labels))
 
 
 def test_momenta_come_along(rng):

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Binary points chosen from what a network's tensors hold, instead of guessed (doc/numerics.md, "Calibration").
+
+Some minibatches are trained in float64. Each tensor gets the fraction width that loses least there: rounding on one
+side, saturation on the other. Then the same minibatches are trained in integers, and the two compared.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gradcore.data.input_format import real as real_images
+from gradcore.network.description import Network
+from gradcore.numerics.fixed_point import FRAC_MAX, FRAC_MIN, Format, dequantize, quantize
+from gradcore.ops.checks import NetworkError
+from gradcore.reference.float_trainer import FloatTrainer
+from gradcore.reference.saturation import Saturations
+from gradcore.reference.trainer import STATE, ReferenceTrainer, State
+
+STEPS = 4
+WARN_ABOVE = 0.01  # distance of a layer's weights from those in float64, relative to their norm
+# How far values may grow in later steps. The first that keeps all layers below WARN_ABOVE is taken.
+ROOMS = (2.0, 4.0, 1.0)
+DIVERGES = 4.0  # growth of the norm of all weights in a step
+MOMENTA, IN_MOMENTUM = STATE[2:], ("learning_rate", "weight_decay", "minibatch")
+SAMPLES = 1 << 16  # of a tensor in a step
+Minibatches = list[tuple[np.ndarray, np.ndarray]]  # real images (N, C, H, W), labels (N,)
+
+
+class ImagesError(ValueError):
+    """Images or labels that do not belong to the network."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """network: with the chosen formats; errors: by layer with trained weights the distance of its weights and biases
+    after the steps from those in float64, relative to their norm; saturations: of the steps in integers; diverges: the
+    step in which the training in float64 ran away, or None."""
+
+    network: Network
+    errors: dict[str, float]
+    saturations: Saturations
+    diverges: int | None
+
+    @property
+    def worst(self) -> float:
+        """The largest error."""
+        return max(error if np.isfinite(error) else np.inf for error in self.errors.values())
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the user should know before training: lines of text."""
+        if self.diverges is not None:
+            return [f"in float64 the weights run away in step {self.diverges + 1}: the learning rate is too large"]
+        return [
+            f"layer '{name}': after {STEPS} steps its weights are {100 * error:.1f} % off those in float64"
+            for name, error in self.errors.items()
+            if not error <= WARN_ABOVE
+        ]
+
+
+def state_of(network: Network, real: State) -> State:
+    """Real weights, biases and momenta in the formats of a network: rounded to the nearest, saturated."""
+    return _convert(quantize, network, real)
+
+
+def real_of(network: Network, state: State) -> State:
+    """Integer weights, biases and momenta as real numbers."""
+    return _convert(dequantize, network, state)
+
+
+def calibrate(
+    network: Network, images: np.ndarray, labels: ArrayLike, seed: int = 1, real: State | None = None
+) -> Calibration:
+    """Choose the binary points that `network` leaves open: those that it or its layers have in `formats` stay.
+
+    images (N, C, H, W), of which `seed` draws STEPS minibatches, and their labels (N,): bytes mean 0..1, all others
+    themselves. real: the weights, biases and momenta to begin with, None for the initial ones of `seed`. Raises
+    ImagesError for images that the network does not read, NetworkError where no formats fit each other.
+    """
+    batches = _minibatches(network, images, np.asarray(labels), seed)
+    trainer, found, diverges = FloatTrainer(network, seed, np.float64), _Values(network), None
+    if real is not None:
+        trainer.state = [dict(layer) for layer in real]
+    found.add_state(trainer)
+    for step, (x, labels) in enumerate(batches):
+        before = _norm(trainer)
+        trainer.step(x, labels, step)
+        found.add_step(x, trainer)
+        if not _norm(trainer) <= DIVERGES * before:
+            diverges = step
+            break
+        found.add_state(trainer)
+    tried = []
+    for room in ROOMS:
+        chosen = _fitting(network, found.fractions(room))
+        tried.append(Calibration(chosen, *_compare(chosen, batches, seed, real), diverges))
+        if tried[-1].worst <= WARN_ABOVE or diverges is not None:
+            return tried[-1]
+    return min(tried, key=lambda one: one.worst)
+
+
+def _minibatches(network: Network, images: np.ndarray, labels: np.ndarray, seed: int) -> Minibatches:
+    """STEPS of them, of different images as far as there are enough."""
+    if images.ndim != 4 or images.shape[1:] != network.shape or not len(images):
+        raise ImagesError(f"images of shape {images.shape} where the network reads (N, {network.shape})")
+    if labels.shape != images.shape[:1] or labels.min() < 0 or labels.max() >= network.classes:
+        raise ImagesError(f"labels of shape {labels.shape} are not a class 0..{network.classes - 1} for each image")
+    order = np.random.Generator(np.random.PCG64(seed)).permutation(len(images))
+    chosen = np.resize(order, (STEPS, min(network.minibatch, len(images))))
+    batches = [(real_images(images[index]), labels[index]) for index in chosen]
+    if not all(np.isfinite(x).all() for x, _ in batches):
+        raise ImagesError("images with infinite or NaN pixels")
+    return batches
+
+
+class _Values:
+    """What has been seen, by layer number (None: the input) and kind of format: samples and the largest magnitude."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.samples: dict[tuple[int | None, str], list[np.ndarray]] = {}
+        self.largest: dict[tuple[int | None, str], float] = {}
+
+    def add(self, layer: int | None, kind: str, values: np.ndarray) -> None:
+        values = np.abs(values.ravel())
+        values = values[np.isfinite(values)]
+        if not values.size:
+            return
+        key = layer, kind
+        self.largest[key] = max(self.largest.get(key, 0.0), float(values.max()))
+        self.samples.setdefault(key, []).append(values[:: -(-values.size // SAMPLES)])
+
+    def add_state(self, trainer: FloatTrainer) -> None:
+        """Weights, biases and momenta as they are. Biases begin at zero and get the range of the weights at least."""
+        for p, state in zip(self.network.parameters, trainer.state):
+            for key in STATE if p.bias else STATE[::2]:
+                self.add(p.layer, key, state[key])
+            if p.bias:
+                self.add(p.layer, "bias", state["weight"])
+
+    def add_step(self, x: np.ndarray, trainer: FloatTrainer) -> None:
+        """The activations and local gradients of the last step."""
+        self.add(None, "input", x)
+        graph = self.network.graph
+        for node in graph.nodes:
+            if node.operator.rounded:
+                self.add(node.layer, "act", trainer.last["words"][node.name])
+                if node.name in trainer.last["deltas"]:
+                    self.add(node.layer, "delta", trainer.last["deltas"][node.name])
+
+    def fractions(self, room: float) -> dict[tuple[int | None, str], int]:
+        """The best fraction width of everything that was not zero throughout, where values may grow by `room`."""
+        network, best = self.network, {}
+        beta = network.momentum if network.has_momentum else 0.0
+        # A momentum has not yet grown to what equal gradients would make of it.
+        momentum = room / (1 - beta**STEPS)
+        rooms = {"input": 1.0, "momentum": momentum, "bias_momentum": momentum}
+        for (layer, kind), largest in self.largest.items():
+            if largest:
+                values = np.concatenate(self.samples[layer, kind])
+                best[layer, kind] = best_fraction(values, largest, rooms.get(kind, room), network.data_width)
+        return best
+
+
+def best_fraction(values: np.ndarray, largest: float, room: float, width: int) -> int:
+    """The fraction width that loses least of magnitudes `values` that may become `room` times as large: the mean square
+    of what stochastic rounding changes and of what saturation takes away."""
+    holds = width - 1 - int(np.ceil(np.log2(largest * room)))
+    losses = {}
+    for frac in range(holds, holds + width):
+        limit, step = 2.0 ** (width - 1 - frac), 2.0**-frac
+        part = values / step % 1
+        losses[frac] = float((np.maximum(values * room - limit, 0) ** 2 + part * (1 - part) * step**2).mean())
+    return int(np.clip(min(losses, key=losses.__getitem__), FRAC_MIN, FRAC_MAX))
+
+
+def _fitting(network: Network, wanted: dict[tuple[int | None, str], int]) -> Network:
+    """`network` with the `wanted` formats, as near to them as its shifts and sums allow. Raises NetworkError."""
+    given = network.formats
+    top = {"input": wanted[None, "input"]} if (None, "input") in wanted else {}
+    formats, moves = list[dict[str, int]](), [0] * len(network.layers)
+    for place, layer in enumerate(network.layers):
+        kinds = [kind for kind in layer.own_formats if (place, kind) in wanted and kind not in given]
+        formats.append({kind: wanted[place, kind] for kind in kinds} | layer.formats)
+    while True:
+        layers = tuple(replace(x, formats=own) if own else x for x, own in zip(network.layers, formats))
+        try:
+            return replace(network, layers=layers, formats=top | given)
+        except NetworkError as error:
+            kind = error.field.removeprefix("format.")
+            if error.layer is None or moves[error.layer] == 4 * network.data_width:
+                raise
+            number = error.layer
+            moves[number] += 1
+            own, layer = formats[number], network.layers[number]
+            free = set(layer.own_formats) - set(given) - set(layer.formats)
+            if error.field in IN_MOMENTUM:
+                # No shifts represent it: the momenta go to either side of what was wanted, further each time.
+                by = (moves[number] + 1) // 2 * (-1) ** moves[number]
+                own |= {key: wanted[number, key] + by for key in MOMENTA if key in free & set(own)}
+            elif kind in free and error.nearest.lstrip("-").isdigit():
+                own[kind] = int(error.nearest)
+            else:
+                raise
+
+
+def _norm(trainer: FloatTrainer) -> float:
+    """Of all weights and biases; infinite or NaN where one of them is."""
+    with np.errstate(over="ignore"):
+        return float(np.sqrt(sum((layer[key] ** 2).sum() for layer in trainer.state for key in ("weight", "bias"))))
+
+
+def _convert(function: Callable[[np.ndarray, Format], np.ndarray], network: Network, state: State) -> State:
+    width, result = network.data_width, []
+    for p, layer in zip(network.parameters, state, strict=True):
+        fractions = dict(zip(STATE, (p.fw, p.fb, p.fv, p.fvb)))
+        result.append({key: function(layer[key], Format(width, frac)) for key, frac in fractions.items()})
+    return result
+
+
+def _compare(
+    network: Network, batches: Minibatches, seed: int, real: State | None
+) -> tuple[dict[str, float], Saturations]:
+    """(errors, saturations) of the steps in integers."""
+    integers = ReferenceTrainer(network, seed, None if real is None else state_of(network, real))
+    floats = FloatTrainer(network, seed, np.float64)
+    floats.state = real_of(network, integers.weights())
+    form = Format(network.data_width, network.input_frac)
+    for step, (x, labels) in enumerate(batches):
+        integers.step(quantize(x, form, "half_even"), labels, step)
+        floats.step(x, labels, step)
+    errors = {}
+    for p, ours, theirs in zip(network.parameters, real_of(network, integers.weights()), floats.state):
+        if p.trainable:
+            keys = ("weight", "bias")[: 1 + p.bias]
+            square = {key: float(((ours[key] - theirs[key]) ** 2).sum()) for key in keys}
+            norm = sum(float((theirs[key] ** 2).sum()) for key in keys)
+            errors[p.name] = float(np.sqrt(sum(square.values()) / norm)) if norm else 0.0
+    return errors, integers.saturations
