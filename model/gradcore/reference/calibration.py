@@ -21,8 +21,8 @@ from gradcore.reference.trainer import STATE, ReferenceTrainer, State
 
 STEPS = 4
 WARN_ABOVE = 0.01  # distance of a layer's weights from those in float64, relative to their norm
-# How far values may grow in later steps. The first that keeps all layers below WARN_ABOVE is taken.
-ROOMS = (2.0, 4.0, 1.0)
+# How far values may grow in later steps. The first that keeps all layers below NEAR is taken.
+ROOMS, NEAR = (8.0, 4.0, 2.0, 1.0), WARN_ABOVE / 4
 DIVERGES = 4.0  # growth of the norm of all weights in a step
 MOMENTA, IN_MOMENTUM = STATE[2:], ("learning_rate", "weight_decay", "minibatch")
 SAMPLES = 1 << 16  # of a tensor in a step
@@ -97,7 +97,7 @@ def calibrate(
     for room in ROOMS:
         chosen = _fitting(network, found.fractions(room))
         tried.append(Calibration(chosen, *_compare(chosen, batches, seed, real), diverges))
-        if tried[-1].worst <= WARN_ABOVE or diverges is not None:
+        if tried[-1].worst <= NEAR or diverges is not None:
             return tried[-1]
     return min(tried, key=lambda one: one.worst)
 
