@@ -21,8 +21,8 @@ from gradcore.reference.trainer import STATE, ReferenceTrainer, State
 
 STEPS = 4
 WARN_ABOVE = 0.01  # distance of a layer's weights from those in float64, relative to their norm
-# How far values may grow in later steps. The first that keeps all layers below NEAR is taken.
-ROOMS, NEAR = (8.0, 4.0, 2.0, 1.0), WARN_ABOVE / 4
+# How far values may grow in later steps. The first that keeps all layers below WARN_ABOVE is taken.
+ROOMS = (16.0, 8.0, 4.0, 2.0, 1.0)
 DIVERGES = 4.0  # growth of the norm of all weights in a step
 MOMENTA, IN_MOMENTUM = STATE[2:], ("learning_rate", "weight_decay", "minibatch")
 SAMPLES = 1 << 16  # of a tensor in a step
@@ -93,23 +93,29 @@ def calibrate(
             diverges = step
             break
         found.add_state(trainer)
-    tried = []
+    tried, refused = list[Calibration](), None
     for room in ROOMS:
-        chosen = _fitting(network, found.fractions(room))
+        try:
+            chosen = _fitting(network, found.fractions(room))
+        except NetworkError as error:
+            refused = error
+            continue
         tried.append(Calibration(chosen, *_compare(chosen, batches, seed, real), diverges))
-        if tried[-1].worst <= NEAR or diverges is not None:
+        if tried[-1].worst <= WARN_ABOVE or diverges is not None:
             return tried[-1]
+    if refused and not tried:
+        raise refused
     return min(tried, key=lambda one: one.worst)
 
 
 def _minibatches(network: Network, images: np.ndarray, labels: np.ndarray, seed: int) -> Minibatches:
-    """STEPS of them, of different images as far as there are enough."""
+    """STEPS of them, of different images as far as there are enough; then they come again."""
     if images.ndim != 4 or images.shape[1:] != network.shape or not len(images):
         raise ImagesError(f"images of shape {images.shape} where the network reads (N, {network.shape})")
     if labels.shape != images.shape[:1] or labels.min() < 0 or labels.max() >= network.classes:
         raise ImagesError(f"labels of shape {labels.shape} are not a class 0..{network.classes - 1} for each image")
     order = np.random.Generator(np.random.PCG64(seed)).permutation(len(images))
-    chosen = np.resize(order, (STEPS, min(network.minibatch, len(images))))
+    chosen = np.resize(order, (STEPS, network.minibatch))
     batches = [(real_images(images[index]), labels[index]) for index in chosen]
     if not all(np.isfinite(x).all() for x, _ in batches):
         raise ImagesError("images with infinite or NaN pixels")
@@ -155,9 +161,10 @@ class _Values:
         """The best fraction width of everything that was not zero throughout, where values may grow by `room`."""
         network, best = self.network, {}
         beta = network.momentum if network.has_momentum else 0.0
-        # A momentum has not yet grown to what equal gradients would make of it.
-        momentum = room / (1 - beta**STEPS)
-        rooms = {"input": 1.0, "momentum": momentum, "bias_momentum": momentum}
+        # Weights and updates grow less than activations and local gradients. A momentum has not yet grown to what equal
+        # gradients would make of it.
+        weight = max(room / 2, 1.0)
+        rooms = {"input": 1.0, "weight": weight, "bias": weight} | dict.fromkeys(MOMENTA, weight / (1 - beta**STEPS))
         for (layer, kind), largest in self.largest.items():
             if largest:
                 values = np.concatenate(self.samples[layer, kind])

@@ -99,6 +99,16 @@ def test_points_follow_the_images():
     assert replace(once, formats={}, layers=LAYERS) == network
 
 
+def test_values_have_room_to_grow():
+    """In 16 bits: activations 16-fold, weights 8-fold of what they begin with."""
+    x, labels = images(NET, np.random.default_rng(9))
+    network, trainer = calibrate(NET, x, labels).network, FloatTrainer(NET, 1, np.float64)
+    trainer.step(x, labels)
+    for p, state in zip(network.parameters, trainer.state):
+        assert 2.0 ** (15 - p.fo) >= 16 * np.abs(trainer.last["words"][p.name]).max()
+        assert 2.0 ** (15 - p.fw) >= 8 * np.abs(state["weight"]).max()
+
+
 def test_weights_of_ones_own_are_begun_with():
     """Large weights get the range that they need, and come back as they were."""
     rng = np.random.default_rng(5)
