@@ -4,16 +4,18 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gradcore.frontends.darknet import from_darknet
     from gradcore.frontends.onnx_model import from_onnx, to_onnx
     from gradcore.frontends.torch_model import from_torch, to_torch
 
-__all__ = ["from_onnx", "from_torch", "to_onnx", "to_torch"]
+__all__ = ["from_darknet", "from_onnx", "from_torch", "to_onnx", "to_torch"]
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from gradcore.frontends import onnx_model, torch_model
+    from gradcore.frontends import darknet, onnx_model, torch_model
 
-    return getattr(onnx_model if name.endswith("onnx") else torch_model, name)
+    module = {"darknet": darknet, "onnx": onnx_model, "torch": torch_model}[name.partition("_")[2]]
+    return getattr(module, name)

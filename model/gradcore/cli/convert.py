@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands import and export: an ONNX model as a network with weights, and trained weights in an ONNX model."""
+"""The commands import and export: a model of ONNX or Darknet as a network with weights, and trained weights in an ONNX
+model."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,8 +10,9 @@ import typer
 from gradcore.cli.common import UserError, app, is_given, screen_beside
 from gradcore.data import datasets
 from gradcore.files.atomic import make_folder
-from gradcore.frontends import onnx_model
+from gradcore.frontends import darknet, onnx_model
 from gradcore.frontends.errors import ModelError
+from gradcore.frontends.imported import Imported
 from gradcore.network.description import OPTIMISERS
 from gradcore.numerics.fixed_point import MODES
 from gradcore.ops.loss import LOSSES
@@ -22,8 +24,10 @@ OnnxFile = Annotated[Path, typer.Argument(metavar="MODEL.onnx", help="ONNX model
 @app.command("import")
 def import_command(
     context: typer.Context,
-    model: OnnxFile,
+    model: Annotated[Path, typer.Argument(metavar="MODEL.onnx|NET.cfg", help="ONNX model, or network of Darknet")],
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="folder for net.toml and weights.npz")],
+    weights: Annotated[Path | None, typer.Option(help=".weights file of Darknet [default: initial weights]")] = None,
+    images: Annotated[int | None, typer.Option(min=1, help="of an epoch, for Darknet's steps")] = None,
     loss: Annotated[str, typer.Option(help=", ".join(LOSSES))] = "softmax_cross_entropy",
     optimiser: Annotated[str, typer.Option(help=", ".join(OPTIMISERS))] = "momentum",
     learning_rate: Annotated[float, typer.Option(help="of the mean loss of a minibatch")] = 0.01,
@@ -35,7 +39,10 @@ def import_command(
     data: Annotated[str, typer.Option(help="as for train: choose the binary points from its training images")] = "",
     name: Annotated[str, typer.Option(help="of the network [default: the file's]")] = "",
 ) -> None:
-    """Write an ONNX model as net.toml and weights.npz, which train --weights begins with."""
+    """Write a model of ONNX or Darknet as net.toml and weights.npz, which train --weights begins with.
+
+    A .cfg says itself how it is trained: with it the options of loss, optimiser, rate, momentum and decay are refused.
+    """
     fields: dict[str, Any] = dict(
         loss=loss,
         optimiser=optimiser,
@@ -49,10 +56,10 @@ def import_command(
     given = {key: value for key, value in fields.items() if is_given(context, key)}
     screen = screen_beside("")
     if data:
-        images = datasets.load(data)
-        given["calibration"] = images.x_train, images.y_train
+        chosen = datasets.load(data)
+        given["calibration"] = chosen.x_train, chosen.y_train
     try:
-        found = onnx_model.from_onnx(model, name=name or model.stem, **given)
+        found = _imported(model, weights, images, name or model.stem, given)
     except ModelError as error:
         raise UserError(f"{model}: {error}") from error
     except ImagesError as error:
@@ -62,6 +69,18 @@ def import_command(
         screen.print(note, markup=False)
     layers, words = len(found.network.layers), sum(x.size for layer in found.real for x in layer.values()) // 2
     screen.print(f"{out}: net.toml and weights.npz, {layers} layers, {words} weights and biases", markup=False)
+
+
+def _imported(file: Path, weights: Path | None, images: int | None, name: str, given: dict[str, Any]) -> Imported:
+    """The model of a file. Raises UserError for options that are not its own, and what the front ends raise."""
+    if file.suffix == ".cfg":
+        if wrong := sorted({"loss", "optimiser", "learning_rate", "momentum", "weight_decay"} & set(given)):
+            raise UserError(f"--{wrong[0].replace('_', '-')}: {file} says it; change it there")
+        return darknet.from_darknet(file, weights, images, name=name, **given)
+    for option, value in (("weights", weights), ("images", images)):
+        if value is not None:
+            raise UserError(f"--{option}: goes with a .cfg of Darknet alone")
+    return onnx_model.from_onnx(file, name=name, **given)
 
 
 @app.command("export")
