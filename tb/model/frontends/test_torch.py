@@ -159,6 +159,7 @@ def test_weights_that_do_not_fit_get_a_format():
 
 def test_points_from_images(rng):
     """With a calibration integers stay near PyTorch for four steps, whatever the range of weights and images."""
+    torch.manual_seed(int(rng.integers(1 << 31)))
     model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(64, 3))
     with torch.no_grad():
         for values in model.parameters():
@@ -181,9 +182,10 @@ def test_points_from_images(rng):
         trainer.step(quantize(x[part], Format(16, found.network.input_frac)), labels[part], iteration)
     theirs = [values.detach().numpy().copy() for values in model.parameters()]
     found.to_torch(trainer.weights())
-    for ours, there, before in zip(model.parameters(), theirs, begun, strict=True):
-        off = np.linalg.norm(ours.detach().numpy() - there)
-        assert off <= 0.01 * np.linalg.norm(there) and off < max(np.linalg.norm(there - before), 1e-4)
+    mine = [values.detach().numpy() for values in model.parameters()]
+    ours, there, before = (np.concatenate([x.ravel() for x in part]) for part in (mine, theirs, begun))
+    off = np.linalg.norm(ours - there)
+    assert off <= 0.01 * np.linalg.norm(there) and off < 0.5 * np.linalg.norm(there - before)
     with pytest.raises(ImagesError, match="images of shape"):
         from_torch(model, (1, 6, 6), nn.CrossEntropyLoss(), sgd, calibration=(x[:, :, 1:], labels))
 
