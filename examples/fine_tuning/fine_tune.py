@@ -81,7 +81,8 @@ def main() -> int:
         minibatch=MINIBATCH,
         calibration=(second["x_train"], second["y_train"]),
     )
-    print(*found.notes, sep="\n", end="")
+    for note in found.notes:
+        print(note)
     found.save(options.out)
     np.savez(options.out / "data.npz", **second)
     words = ["train", options.out / "net.toml", "--weights", options.out / "weights.npz", "--force", "--no-float32"]

@@ -15,10 +15,9 @@ from gradcore.frontends.imported import Imported
 from gradcore.host import model_file
 from gradcore.network.description import Network
 from gradcore.network.net_text import text_of
+from gradcore.ops.layer import LAYER_FORMATS
 from gradcore.reference.calibration import Calibration, ImagesError, calibrate, real_of
 from gradcore.reference.trainer import State
-
-KINDS = ("act", "weight", "bias", "delta", "momentum", "bias_momentum")
 
 
 @app.command("calibrate")
@@ -81,7 +80,7 @@ def table(found: Calibration) -> list[dict[str, Any]]:
             continue
         name = layer.name or f"{layer.prefix}{number}"
         formats = found.network.formats | layer.formats
-        row: dict[str, Any] = {"layer": name} | {kind: formats.get(kind) for kind in KINDS}
+        row: dict[str, Any] = {"layer": name} | {kind: formats.get(kind) for kind in LAYER_FORMATS}
         off = found.errors.get(name)
         rows.append(row | {"off %": None if off is None else round(100 * off, 3)})
     return rows
