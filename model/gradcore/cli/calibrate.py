@@ -16,8 +16,8 @@ from gradcore.host import model_file
 from gradcore.network.description import Network
 from gradcore.network.net_text import text_of
 from gradcore.ops.layer import LAYER_FORMATS
-from gradcore.reference.calibration import Calibration, ImagesError, calibrate, real_of
-from gradcore.reference.trainer import State
+from gradcore.reference.calibration import Calibration, ImagesError, calibrate
+from gradcore.reference.trainer import State, real_of
 
 
 @app.command("calibrate")

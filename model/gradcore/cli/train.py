@@ -50,8 +50,7 @@ from gradcore.host.training_report import versions
 from gradcore.isa.config import EngineConfig
 from gradcore.network.description import Network
 from gradcore.network.net_text import text_of
-from gradcore.reference.calibration import state_of
-from gradcore.reference.trainer import State
+from gradcore.reference.trainer import State, state_of
 from gradcore.report import results, summary
 from gradcore.sim.build import FRONTS
 

@@ -25,8 +25,7 @@ from gradcore.ops.dropout import Dropout
 from gradcore.ops.layer import Layer
 from gradcore.ops.loss import SOFTMAX
 from gradcore.ops.max_pooling import MaxPool
-from gradcore.reference.calibration import real_of
-from gradcore.reference.trainer import initial_weights
+from gradcore.reference.trainer import initial_weights, real_of
 
 ACTIVATIONS: dict[str, Layer | None] = {
     "linear": None,

@@ -16,8 +16,8 @@ from gradcore.network.description import Network, default_fractions
 from gradcore.network.net_text import text_of
 from gradcore.numerics.fixed_point import FRAC_MIN
 from gradcore.ops.layer import Layer
-from gradcore.reference.calibration import calibrate, state_of
-from gradcore.reference.trainer import STATE, State
+from gradcore.reference.calibration import calibrate
+from gradcore.reference.trainer import STATE, State, state_of
 
 Arrays = Mapping[str, Mapping[str, np.ndarray]]  # by layer, by key of STATE
 Calibration = tuple[np.ndarray, ArrayLike]  # images (N, maps, rows, columns) and labels (N,)

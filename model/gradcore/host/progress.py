@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcore.network.description import Network
-from gradcore.numerics.fixed_point import Format, dequantize
-from gradcore.reference.trainer import STATE, State
+from gradcore.reference.trainer import STATE, State, real_of
 
 
 @dataclass
@@ -109,10 +108,7 @@ class Progress:
 
 def beginning(network: Network, state: State) -> Progress:
     """That of a training that begins with `state`."""
-    real: State = []
-    for p, layer in zip(network.parameters, state, strict=True):
-        formats = (Format(network.data_width, frac) for frac in (p.fw, p.fb, p.fv, p.fvb))
-        real.append({key: dequantize(layer[key], fmt).astype(np.float32) for key, fmt in zip(STATE, formats)})
+    real = [{key: values.astype(np.float32) for key, values in layer.items()} for layer in real_of(network, state)]
     return Progress(state=state, reference=state, float32=real)
 
 

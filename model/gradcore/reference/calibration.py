@@ -5,7 +5,6 @@ Some minibatches are trained in float64. Each tensor gets the fraction width tha
 side, saturation on the other. Then the same minibatches are trained in integers, and the two compared.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,11 +12,11 @@ from numpy.typing import ArrayLike
 
 from gradcore.data.input_format import real as real_images
 from gradcore.network.description import Network
-from gradcore.numerics.fixed_point import FRAC_MAX, FRAC_MIN, Format, dequantize, quantize
+from gradcore.numerics.fixed_point import FRAC_MAX, FRAC_MIN, Format, quantize
 from gradcore.ops.checks import NetworkError
 from gradcore.reference.float_trainer import FloatTrainer
 from gradcore.reference.saturation import Saturations
-from gradcore.reference.trainer import STATE, ReferenceTrainer, State
+from gradcore.reference.trainer import STATE, ReferenceTrainer, State, real_of, state_of
 
 STEPS = 4
 WARN_ABOVE = 0.01  # distance of a layer's weights from those in float64, relative to their norm
@@ -59,16 +58,6 @@ class Calibration:
             for name, error in self.errors.items()
             if not error <= WARN_ABOVE
         ]
-
-
-def state_of(network: Network, real: State) -> State:
-    """Real weights, biases and momenta in the formats of a network: rounded to the nearest, saturated."""
-    return _convert(quantize, network, real)
-
-
-def real_of(network: Network, state: State) -> State:
-    """Integer weights, biases and momenta as real numbers."""
-    return _convert(dequantize, network, state)
 
 
 def calibrate(
@@ -218,14 +207,6 @@ def _norm(trainer: FloatTrainer) -> float:
     """Of all weights and biases; infinite or NaN where one of them is."""
     with np.errstate(over="ignore"):
         return float(np.sqrt(sum((layer[key] ** 2).sum() for layer in trainer.state for key in ("weight", "bias"))))
-
-
-def _convert(function: Callable[[np.ndarray, Format], np.ndarray], network: Network, state: State) -> State:
-    width, result = network.data_width, []
-    for p, layer in zip(network.parameters, state, strict=True):
-        fractions = dict(zip(STATE, (p.fw, p.fb, p.fv, p.fvb)))
-        result.append({key: function(layer[key], Format(width, frac)) for key, frac in fractions.items()})
-    return result
 
 
 def _compare(

@@ -9,12 +9,11 @@ from numpy.typing import ArrayLike
 
 from gradcore.network.description import Network
 from gradcore.network.graph import Node, Tensor
-from gradcore.numerics.fixed_point import Format, dequantize
 from gradcore.numerics.random_numbers import dropout_mask, iteration_seed
 from gradcore.ops.loss import evaluate_real
 from gradcore.ops.optimiser import RATE_ONE
 from gradcore.reference.passes import backward, by_layer, forward
-from gradcore.reference.trainer import State, initial_weights
+from gradcore.reference.trainer import State, initial_weights, real_of
 
 DIVERGING = np.errstate(over="ignore", invalid="ignore")  # infinite and undefined losses are results, not accidents
 
@@ -31,12 +30,8 @@ class FloatTrainer:
         self.network, self.seed, self.dtype = network, seed, dtype
         self._mask_seed: int | None = None
         self.last: dict[str, Any] = {}
-        self.state: State = []
-        for p, layer in zip(network.parameters, initial_weights(network, seed)):
-            fractions = {"weight": p.fw, "bias": p.fb, "momentum": 0, "bias_momentum": 0}
-            self.state.append(
-                {k: dequantize(v, Format(network.data_width, fractions[k])).astype(dtype) for k, v in layer.items()}
-            )
+        begun = real_of(network, initial_weights(network, seed))
+        self.state: State = [{key: values.astype(dtype) for key, values in layer.items()} for layer in begun]
 
     @DIVERGING
     def step(self, x: np.ndarray, labels: ArrayLike, iteration: int = 0, rate: int = RATE_ONE) -> float:

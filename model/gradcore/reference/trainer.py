@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from gradcore.network.description import Network
 from gradcore.network.graph import Node, Tensor
 from gradcore.network.weighted_layer import LayerParameters
-from gradcore.numerics.fixed_point import ACC_W, Format, fits, int64, quantize, requantize, wrap
+from gradcore.numerics.fixed_point import ACC_W, Format, dequantize, fits, int64, quantize, requantize, wrap
 from gradcore.numerics.random_numbers import (
     GRADIENT,
     MOMENTUM,
@@ -48,6 +48,24 @@ def initial_weights(network: Network, seed: int) -> State:
         weight = quantize(rng.standard_normal(p.weight_shape) * scale, Format(network.data_width, p.fw))
         bias = np.zeros(p.weight_shape[0], dtype=np.int64)
         result.append({"weight": weight, "bias": bias, "momentum": np.zeros_like(weight), "bias_momentum": bias.copy()})
+    return result
+
+
+def state_of(network: Network, real: State) -> State:
+    """Real weights, biases and momenta in the formats of a network: rounded to the nearest, saturated."""
+    return _convert(quantize, network, real)
+
+
+def real_of(network: Network, state: State) -> State:
+    """Integer weights, biases and momenta as real numbers."""
+    return _convert(dequantize, network, state)
+
+
+def _convert(function: Callable[[np.ndarray, Format], np.ndarray], network: Network, state: State) -> State:
+    width, result = network.data_width, []
+    for p, layer in zip(network.parameters, state, strict=True):
+        fractions = dict(zip(STATE, (p.fw, p.fb, p.fv, p.fvb)))
+        result.append({key: function(layer[key], Format(width, frac)) for key, frac in fractions.items()})
     return result
 
 

@@ -15,11 +15,9 @@ from gradcore.reference.calibration import (
     ImagesError,
     best_fraction,
     calibrate,
-    real_of,
-    state_of,
 )
 from gradcore.reference.float_trainer import FloatTrainer
-from gradcore.reference.trainer import ReferenceTrainer, initial_weights
+from gradcore.reference.trainer import ReferenceTrainer, initial_weights, real_of, state_of
 from tb.model.reference.test_graphs import random_network
 
 LAYERS = (Conv(4, 3, 1, name="first"), MaxPool(name="half"), Dense(3, name="last"))
