@@ -15,7 +15,10 @@ module gc_engine_axi #(
     parameter WGT_DEPTH  = 8192,   // rows in the weight buffer
     parameter GRAD_DEPTH = 8192,   // rows in the gradient buffer
     parameter GATE_DEPTH = 16384,  // vectors in the gate buffer
-    parameter DSP        = 0       // multiply-accumulators: 0 inferred, 1 DSP48E2, 2 MULT18X18D
+    parameter DSP        = 0,      // multiply-accumulators: 0 inferred, 1 DSP48E2, 2 MULT18X18D
+    parameter HAS_VECTOR  = 1,     // 0: without the unit of VECTOR
+    parameter HAS_SOFTMAX = 1,     // 0: without the softmax of LOAD
+    parameter HAS_FACTOR  = 1      // 0: without the factors of COMPUTE: dropout, leaky ReLU
 ) (
     input  wire               aclk,
     input  wire               aresetn,
@@ -123,7 +126,8 @@ module gc_engine_axi #(
 
     gc_engine #(
         .GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACT_DEPTH(ACT_DEPTH),
-        .WGT_DEPTH(WGT_DEPTH), .GRAD_DEPTH(GRAD_DEPTH), .GATE_DEPTH(GATE_DEPTH), .DSP(DSP)
+        .WGT_DEPTH(WGT_DEPTH), .GRAD_DEPTH(GRAD_DEPTH), .GATE_DEPTH(GATE_DEPTH), .DSP(DSP),
+        .HAS_VECTOR(HAS_VECTOR), .HAS_SOFTMAX(HAS_SOFTMAX), .HAS_FACTOR(HAS_FACTOR)
     ) u_engine (
         .clk(clk), .rst(rst),
         .s_reg_write(reg_write), .s_reg_addr(reg_addr), .s_reg_wdata(reg_wdata), .s_reg_strb(reg_strb),

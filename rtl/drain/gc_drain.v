@@ -13,7 +13,8 @@ module gc_drain #(
     parameter ACC_W        = 48,  // bits of a sum, 20..48
     parameter DW           = 16,  // bits of a result, 8..16
     parameter USER_W       = 32,  // bits that travel with a word
-    parameter GATE_LATENCY = 3    // cycles from s_valid to s_gate, at least 3
+    parameter GATE_LATENCY = 3,   // cycles from s_valid to s_gate, at least 3
+    parameter HAS_FACTOR   = 1    // 0: without gc_factor, s_factor is 0
 ) (
     input  wire                       clk,
     input  wire                       rst,
@@ -65,6 +66,9 @@ module gc_drain #(
     generate
         if (GATE_LATENCY < ROUND_LATENCY) begin : g_illegal_gate
             gradcore_illegal_parameter_GATE_LATENCY_below_3 u_stop ();
+        end
+        if (HAS_FACTOR != 0 && HAS_FACTOR != 1) begin : g_illegal_factor
+            gradcore_illegal_parameter_HAS_FACTOR_not_0_or_1 u_stop ();
         end
     endgenerate
 
@@ -219,7 +223,7 @@ module gc_drain #(
     wire [1:0]        factor, mode;
     wire [15:0]       factor_0, factor_1, threshold;
     wire [4:0]        factor_shift;
-    wire [LANES-1:0]  images, choice, over, m_images;
+    wire [LANES-1:0]  images, over, m_images;
     wire              backward, late, m_backward;
 
     gc_delay_line #(.W(USER_W+LANES+58), .CYCLES(POOLED), .CLEAR(0)) u_factor_cfg (
@@ -230,38 +234,48 @@ module gc_drain #(
         .m_data ({user, images, factor, mode, backward, factor_0, factor_1, threshold, factor_shift})
     );
 
-    gc_delay_line #(.W(LANES), .CYCLES(POOLED - GATE_LATENCY), .CLEAR(0)) u_choice (
-        .clk    (clk),
-        .clear  (1'b0),
-        .s_data (s_gate),
-        .m_data (choice)
-    );
+    generate
+        if (HAS_FACTOR != 0) begin : g_factor
+            wire [LANES-1:0] choice;
+            gc_delay_line #(.W(LANES), .CYCLES(POOLED - GATE_LATENCY), .CLEAR(0)) u_choice (
+                .clk    (clk),
+                .clear  (1'b0),
+                .s_data (s_gate),
+                .m_data (choice)
+            );
 
-    gc_factor #(.LANES(LANES), .DW(DW), .USER_W(USER_W + LANES + 1)) u_factor (
-        .clk         (clk),
-        .rst         (rst),
-        .s_valid     (pooled_valid),
-        .s_factor    (factor),
-        .s_factor_0  (factor_0),
-        .s_factor_1  (factor_1),
-        .s_shift     (factor_shift),
-        .s_mode      (mode),
-        .s_threshold (threshold),
-        .s_draw      (s_draw),
-        .s_rnd       (s_factor_rnd),
-        .s_choice    (choice),
-        .s_data      (pooled),
-        .s_enable    (pooled_enable),
-        .s_gate      (pooled_gate),
-        .s_user      ({images, backward, user}),
-        .m_valid     (m_valid),
-        .m_late      (late),
-        .m_data      (m_data),
-        .m_over      (over),
-        .m_enable    (m_enable),
-        .m_gate      (m_gate),
-        .m_user      ({m_images, m_backward, m_user})
-    );
+            gc_factor #(.LANES(LANES), .DW(DW), .USER_W(USER_W + LANES + 1)) u_factor (
+                .clk         (clk),
+                .rst         (rst),
+                .s_valid     (pooled_valid),
+                .s_factor    (factor),
+                .s_factor_0  (factor_0),
+                .s_factor_1  (factor_1),
+                .s_shift     (factor_shift),
+                .s_mode      (mode),
+                .s_threshold (threshold),
+                .s_draw      (s_draw),
+                .s_rnd       (s_factor_rnd),
+                .s_choice    (choice),
+                .s_data      (pooled),
+                .s_enable    (pooled_enable),
+                .s_gate      (pooled_gate),
+                .s_user      ({images, backward, user}),
+                .m_valid     (m_valid),
+                .m_late      (late),
+                .m_data      (m_data),
+                .m_over      (over),
+                .m_enable    (m_enable),
+                .m_gate      (m_gate),
+                .m_user      ({m_images, m_backward, m_user})
+            );
+        end else begin : g_no_factor
+            assign {m_valid, m_data, m_enable, m_gate} = {pooled_valid, pooled, pooled_enable, pooled_gate};
+            assign {m_images, m_backward, m_user}      = {images, backward, user};
+            assign {late, over}                        = {LANES+1{1'b0}};
+            wire _unused = &{1'b0, factor, mode, factor_0, factor_1, threshold, factor_shift, s_draw, s_factor_rnd};
+        end
+    endgenerate
 
     // Saturations, in the lanes that take part.
     gc_saturations #(.LANES(LANES)) u_saturations (

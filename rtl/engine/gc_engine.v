@@ -16,7 +16,10 @@ module gc_engine #(
     parameter WGT_DEPTH  = 8192,   // rows in the weight buffer
     parameter GRAD_DEPTH = 8192,   // rows in the gradient buffer
     parameter GATE_DEPTH = 16384,  // vectors in the gate buffer
-    parameter DSP        = 0       // multiply-accumulators: 0 inferred, 1 DSP48E2, 2 MULT18X18D
+    parameter DSP        = 0,      // multiply-accumulators: 0 inferred, 1 DSP48E2, 2 MULT18X18D
+    parameter HAS_VECTOR  = 1,     // 0: without the unit of VECTOR
+    parameter HAS_SOFTMAX = 1,     // 0: without the softmax of LOAD
+    parameter HAS_FACTOR  = 1      // 0: without the factors of COMPUTE: dropout, leaky ReLU
 ) (
     input  wire               clk,
     input  wire               rst,
@@ -70,6 +73,8 @@ end else if (GRAD_DEPTH < 16 || GRAD_DEPTH > 65536 || (GRAD_DEPTH & (GRAD_DEPTH-
     gradcore_illegal_parameter_GRAD_DEPTH_must_be_a_power_of_two_from_16_to_65536 u_stop ();
 end else if (GATE_DEPTH < 64 || GATE_DEPTH > 1048576 || (GATE_DEPTH & (GATE_DEPTH-1)) != 0) begin : g_illegal_gate_depth
     gradcore_illegal_parameter_GATE_DEPTH_must_be_a_power_of_two_from_64_to_1048576 u_stop ();
+end else if ((HAS_VECTOR | HAS_SOFTMAX | HAS_FACTOR) >> 1 != 0) begin : g_illegal_has
+    gradcore_illegal_parameter_HAS_VECTOR_HAS_SOFTMAX_HAS_FACTOR_must_be_0_or_1 u_stop ();
 // the rest of the file: nothing is elaborated with an illegal parameter, so nothing else complains
 end else begin : g_engine
     localparam LANES    = GRID*GRID, COLS_LOG = $clog2(COLS);
@@ -102,18 +107,17 @@ end else begin : g_engine
     wire [4:0]           moves;
     wire                 reset = rst || core_rst;      // of everything but control
     gc_memory_port #(.READERS(R), .WRITERS(W), .ADDR_W(ADDR_W), .MEM_W(MEM_W), .WINDOWS(WINDOWS)) u_memory (
-        .clk(clk), .rst(reset),
-        .cfg_windows(windows), .s_abort(abort), .sts_quiet(quiet), .m_moves(moves), .m_fault(fault),
-        .s_rreq_valid(rreq_valid), .s_rreq_ready(rreq_ready), .s_rreq_addr(rreq_addr), .s_rreq_len(rreq_len),
-        .m_rdat_valid(rdat_valid), .m_rdat_data(rdat_data), .m_rdat_last(rdat_last),
+        .clk(clk), .rst(reset), .cfg_windows(windows), .s_abort(abort), .sts_quiet(quiet), .m_moves(moves),
+        .m_fault(fault), .s_rreq_valid(rreq_valid), .s_rreq_ready(rreq_ready), .s_rreq_addr(rreq_addr),
+        .s_rreq_len(rreq_len), .m_rdat_valid(rdat_valid), .m_rdat_data(rdat_data), .m_rdat_last(rdat_last),
         .s_wreq_valid(wreq_valid), .s_wreq_ready(wreq_ready), .s_wreq_addr(wreq_addr), .s_wreq_len(wreq_len),
         .s_wdat_valid(wdat_valid), .s_wdat_ready(wdat_ready), .s_wdat_data(wdat_data), .s_wdat_strb(wdat_strb),
-        .s_wdat_last(wdat_last), .m_wrsp_valid(wrsp_valid),
-        .m_rreq_valid(m_rreq_valid), .m_rreq_ready(m_rreq_ready), .m_rreq_addr(m_rreq_addr), .m_rreq_len(m_rreq_len),
-        .s_rdat_valid(s_rdat_valid), .s_rdat_data(s_rdat_data), .s_rdat_last(s_rdat_last), .s_rdat_resp(s_rdat_resp),
-        .m_wreq_valid(m_wreq_valid), .m_wreq_ready(m_wreq_ready), .m_wreq_addr(m_wreq_addr), .m_wreq_len(m_wreq_len),
-        .m_wdat_valid(m_wdat_valid), .m_wdat_ready(m_wdat_ready), .m_wdat_data(m_wdat_data), .m_wdat_strb(m_wdat_strb),
-        .m_wdat_last(m_wdat_last), .s_wrsp_valid(s_wrsp_valid), .s_wrsp_resp(s_wrsp_resp)
+        .s_wdat_last(wdat_last), .m_wrsp_valid(wrsp_valid), .m_rreq_valid(m_rreq_valid), .m_rreq_ready(m_rreq_ready),
+        .m_rreq_addr(m_rreq_addr), .m_rreq_len(m_rreq_len), .s_rdat_valid(s_rdat_valid), .s_rdat_data(s_rdat_data),
+        .s_rdat_last(s_rdat_last), .s_rdat_resp(s_rdat_resp), .m_wreq_valid(m_wreq_valid), .m_wreq_ready(m_wreq_ready),
+        .m_wreq_addr(m_wreq_addr), .m_wreq_len(m_wreq_len), .m_wdat_valid(m_wdat_valid), .m_wdat_ready(m_wdat_ready),
+        .m_wdat_data(m_wdat_data), .m_wdat_strb(m_wdat_strb), .m_wdat_last(m_wdat_last), .s_wrsp_valid(s_wrsp_valid),
+        .s_wrsp_resp(s_wrsp_resp)
     );
 
     // ---- Control: registers, fetch, queues, tokens
@@ -128,30 +132,28 @@ end else begin : g_engine
     wire [63:0]           loss, loss_load;
     gc_control #(
         .ADDR_W(ADDR_W), .MEM_W(MEM_W), .GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .WINDOWS(WINDOWS),
-        .ACT_DEPTH(ACT_DEPTH), .WGT_DEPTH(WGT_DEPTH), .GRAD_DEPTH(GRAD_DEPTH), .GATE_DEPTH(GATE_DEPTH)
+        .ACT_DEPTH(ACT_DEPTH), .WGT_DEPTH(WGT_DEPTH), .GRAD_DEPTH(GRAD_DEPTH), .GATE_DEPTH(GATE_DEPTH),
+        .HAS_VECTOR(HAS_VECTOR), .HAS_SOFTMAX(HAS_SOFTMAX), .HAS_FACTOR(HAS_FACTOR)
     ) u_control (
-        .clk(clk), .rst(rst), .core_rst(core_rst), .irq(irq),
-        .cfg_windows(windows), .m_abort(abort), .m_forget(m_forget),
-        .s_quiet(quiet), .s_moves(moves), .s_fault(fault), .s_compute_room(compute_room),
+        .clk(clk), .rst(rst), .core_rst(core_rst), .irq(irq), .cfg_windows(windows), .m_abort(abort),
+        .m_forget(m_forget), .s_quiet(quiet), .s_moves(moves), .s_fault(fault), .s_compute_room(compute_room),
         .s_reg_write(s_reg_write), .s_reg_addr(s_reg_addr), .s_reg_wdata(s_reg_wdata), .s_reg_strb(s_reg_strb),
-        .s_reg_read(s_reg_read), .m_reg_rdata(m_reg_rdata),
-        .m_rreq_valid(rreq_valid[0]), .m_rreq_ready(rreq_ready[0]),
-        .m_rreq_addr(rreq_addr[0 +: ADDR_W]), .m_rreq_len(rreq_len[0 +: 8]),
-        .s_rdat_valid(rdat_valid[0]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
-        .m_scrub(scrub), .s_scrubbing(scrubbing), .m_program_start(program_start), .cfg_base(base), .cfg_seed(seed),
-        .cfg_rate(rate), .m_start(starts), .m_instruction(instruction), .s_done(done), .s_mismatch(mismatch),
-        .s_read(read_done), .s_read_signal(read_signal), .s_written(written), .s_written_signal(written_signal),
-        .s_step(step), .s_pad(pad), .s_yield(yield), .s_overflow(overflow), .s_saturated(saturated),
-        .s_loss({loss_load, loss}), .sts_active(sts_active), .sts_tag(sts_tag)
+        .s_reg_read(s_reg_read), .m_reg_rdata(m_reg_rdata), .m_rreq_valid(rreq_valid[0]), .m_rreq_ready(rreq_ready[0]),
+        .m_rreq_addr(rreq_addr[0 +: ADDR_W]), .m_rreq_len(rreq_len[0 +: 8]), .s_rdat_valid(rdat_valid[0]),
+        .s_rdat_data(rdat_data), .s_rdat_last(rdat_last), .m_scrub(scrub), .s_scrubbing(scrubbing),
+        .m_program_start(program_start), .cfg_base(base), .cfg_seed(seed), .cfg_rate(rate), .m_start(starts),
+        .m_instruction(instruction), .s_done(done), .s_mismatch(mismatch), .s_read(read_done),
+        .s_read_signal(read_signal), .s_written(written), .s_written_signal(written_signal), .s_step(step), .s_pad(pad),
+        .s_yield(yield), .s_overflow(overflow), .s_saturated(saturated), .s_loss({loss_load, loss}),
+        .sts_active(sts_active), .sts_tag(sts_tag)
     );
 
     // ---- Scrub: a reset of the memories in between begins it anew
     wire scrub_valid;
     wire [SCRUB_W-1:0] scrub_addr;
     gc_scrub #(.ADDR_W(SCRUB_W)) u_scrub (
-        .clk(clk), .rst(rst),
-        .s_start(scrub || (scrubbing && core_rst)), .m_busy(scrubbing),
-        .m_valid(scrub_valid), .m_addr(scrub_addr)
+        .clk(clk), .rst(rst), .s_start(scrub || (scrubbing && core_rst)), .m_busy(scrubbing), .m_valid(scrub_valid),
+        .m_addr(scrub_addr)
     );
 
     // ---- Load
@@ -160,7 +162,9 @@ end else begin : g_engine
     wire [ACCESS_W-1:0] load_gate_access, load_wr_access, load_wr_gate_access;
     wire [LANES*DW-1:0] load_wr_data;
     wire [LANES-1:0]    load_wr_gate, gate_rd_data;
-    gc_load_unit #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W)) u_load (
+    gc_load_unit #(
+        .GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W), .HAS_SOFTMAX(HAS_SOFTMAX)
+    ) u_load (
         .clk(clk), .rst(reset), .start(starts[LOAD]), .m_done(done[LOAD]), .m_bad(mismatch[0]),
         .s_instruction(instruction[LOAD*1024 +: 1024]), .cfg_base(base), .m_rreq_valid(rreq_valid[1]),
         .m_rreq_ready(rreq_ready[1]), .m_rreq_addr(rreq_addr[ADDR_W +: ADDR_W]), .m_rreq_len(rreq_len[8 +: 8]),
@@ -168,8 +172,7 @@ end else begin : g_engine
         .m_gate_ready(load_gate_ready), .m_gate_access(load_gate_access), .s_gate_valid(load_gate_back),
         .s_gate_data(gate_rd_data), .m_wr_valid(load_wr_valid), .m_wr_ready(load_wr_ready),
         .m_wr_access(load_wr_access), .m_wr_data(load_wr_data), .m_wr_gate_access(load_wr_gate_access),
-        .m_wr_gate(load_wr_gate), .s_clear(program_start), .sts_saturated(saturated[5]),
-        .sts_loss(loss_load)
+        .m_wr_gate(load_wr_gate), .s_clear(program_start), .sts_saturated(saturated[5]), .sts_loss(loss_load)
     );
 
     // ---- Weight load and weight buffer
@@ -183,15 +186,13 @@ end else begin : g_engine
         .MEM_W(MEM_W), .ADDR_W(ADDR_W)
     ) u_weights (
         .clk(clk), .rst(reset), .start(starts[WLOAD]), .m_done(done[WLOAD]), .m_bad(mismatch[1]),
-        .s_instruction(instruction[WLOAD*1024 +: 1024]), .cfg_base(base),
-        .m_rreq_valid(rreq_valid[2]), .m_rreq_ready(rreq_ready[2]),
-        .m_rreq_addr(rreq_addr[2*ADDR_W +: ADDR_W]), .m_rreq_len(rreq_len[16 +: 8]),
-        .s_rdat_valid(rdat_valid[2]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
-        .s_rd_valid(wgt_rd_valid), .s_rd_addr(wgt_rd_addr), .s_rd_rot(wgt_rd_rot),
-        .s_rd_ramp(wgt_rd_ramp), .s_rd_split(cmp_rd_split), .m_rd_data(wgt_rd_data),
-        .s_b_valid(upd_wgt_valid), .s_b_ready(upd_wgt_ready), .s_b_addr(upd_wgt_addr), .s_b_rot(upd_wgt_rot),
-        .m_b_valid(upd_wgt_back), .m_b_data(upd_wgt_data),
-        .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr[$clog2(WGT_DEPTH)-1:0])
+        .s_instruction(instruction[WLOAD*1024 +: 1024]), .cfg_base(base), .m_rreq_valid(rreq_valid[2]),
+        .m_rreq_ready(rreq_ready[2]), .m_rreq_addr(rreq_addr[2*ADDR_W +: ADDR_W]), .m_rreq_len(rreq_len[16 +: 8]),
+        .s_rdat_valid(rdat_valid[2]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last), .s_rd_valid(wgt_rd_valid),
+        .s_rd_addr(wgt_rd_addr), .s_rd_rot(wgt_rd_rot), .s_rd_ramp(wgt_rd_ramp), .s_rd_split(cmp_rd_split),
+        .m_rd_data(wgt_rd_data), .s_b_valid(upd_wgt_valid), .s_b_ready(upd_wgt_ready), .s_b_addr(upd_wgt_addr),
+        .s_b_rot(upd_wgt_rot), .m_b_valid(upd_wgt_back), .m_b_data(upd_wgt_data), .s_scrub(scrub_valid),
+        .s_scrub_addr(scrub_addr[$clog2(WGT_DEPTH)-1:0])
     );
 
     // ---- Compute
@@ -206,23 +207,22 @@ end else begin : g_engine
     wire [LANES*ACC_W-1:0] grad_acc;
     gc_compute_unit #(
         .GRID(GRID), .COLS(COLS), .COLS_LOG(COLS_LOG), .DW(DW), .ACC_W(ACC_W), .ACCESS_W(ACCESS_W), .READ(READ),
-        .DSP(DSP)
+        .DSP(DSP), .HAS_FACTOR(HAS_FACTOR)
     ) u_compute (
         .clk(clk), .rst(reset), .start(starts[COMPUTE]), .m_done(done[COMPUTE]), .m_room(compute_room),
-        .s_instruction(instruction[COMPUTE*1024 +: 1024]), .cfg_seed(seed), .s_hold(str_hold),
-        .m_read(read_done), .m_read_signal(read_signal), .m_written(written), .m_written_signal(written_signal),
-        .m_rd_valid(cmp_rd_valid), .m_rd_channel(cmp_rd_channel), .m_rd_split(cmp_rd_split), .m_rd_step(cmp_rd_step),
+        .s_instruction(instruction[COMPUTE*1024 +: 1024]), .cfg_seed(seed), .s_hold(str_hold), .m_read(read_done),
+        .m_read_signal(read_signal), .m_written(written), .m_written_signal(written_signal), .m_rd_valid(cmp_rd_valid),
+        .m_rd_channel(cmp_rd_channel), .m_rd_split(cmp_rd_split), .m_rd_step(cmp_rd_step),
         .m_rd_row_buf(cmp_rd_row_buf), .m_rd_row(cmp_rd_row), .m_rd_row_channels(cmp_rd_row_channels),
         .m_rd_col(cmp_rd_col), .m_rd_col_channels(cmp_rd_col_channels), .s_rd_data0(rd_data0), .s_rd_data1(rd_data1),
-        .m_dst_valid(dst_valid), .m_dst_buf(dst_buf), .m_dst_access(dst_access),
-        .m_dst_enable(dst_enable), .m_dst_data(dst_data),
-        .m_wgt_valid(wgt_rd_valid), .m_wgt_addr(wgt_rd_addr), .m_wgt_rot(wgt_rd_rot), .m_wgt_ramp(wgt_rd_ramp),
-        .s_wgt_data(wgt_rd_data),
-        .m_gate_rd_valid(cmp_gate_rd_valid), .m_gate_rd_access(cmp_gate_rd_access), .s_gate_rd_data(gate_rd_data),
-        .m_gate_wr_valid(cmp_gate_wr_valid), .m_gate_wr_access(cmp_gate_wr_access), .m_gate_wr_data(cmp_gate_wr_data),
-        .m_grad_valid(grad_valid), .m_grad_first(grad_first), .m_grad_addr(grad_addr), .m_grad_acc(grad_acc),
-        .s_clear(program_start), .sts_loss(loss),
-        .sts_step(step), .sts_pad(pad), .sts_yield(yield), .sts_saturated(saturated[1:0]), .sts_draining(sts_unused[0])
+        .m_dst_valid(dst_valid), .m_dst_buf(dst_buf), .m_dst_access(dst_access), .m_dst_enable(dst_enable),
+        .m_dst_data(dst_data), .m_wgt_valid(wgt_rd_valid), .m_wgt_addr(wgt_rd_addr), .m_wgt_rot(wgt_rd_rot),
+        .m_wgt_ramp(wgt_rd_ramp), .s_wgt_data(wgt_rd_data), .m_gate_rd_valid(cmp_gate_rd_valid),
+        .m_gate_rd_access(cmp_gate_rd_access), .s_gate_rd_data(gate_rd_data), .m_gate_wr_valid(cmp_gate_wr_valid),
+        .m_gate_wr_access(cmp_gate_wr_access), .m_gate_wr_data(cmp_gate_wr_data), .m_grad_valid(grad_valid),
+        .m_grad_first(grad_first), .m_grad_addr(grad_addr), .m_grad_acc(grad_acc), .s_clear(program_start),
+        .sts_loss(loss), .sts_step(step), .sts_pad(pad), .sts_yield(yield), .sts_saturated(saturated[1:0]),
+        .sts_draining(sts_unused[0])
     );
 
     // ---- Operand buffers and gate buffer
@@ -250,7 +250,9 @@ end else begin : g_engine
     );
 
     // ---- Store and vector
-    gc_store_side #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W)) u_store (
+    gc_store_side #(
+        .GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W), .HAS_VECTOR(HAS_VECTOR)
+    ) u_store (
         .clk(clk), .rst(reset), .start(starts[STORE]), .m_done(done[STORE]), .m_bad(mismatch[2]),
         .sts_saturated(saturated[4:3]), .s_instruction(instruction[STORE*1024 +: 1024]), .cfg_base(base),
         .cfg_seed(seed), .m_hold(str_hold), .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr[8:0]),
@@ -269,28 +271,25 @@ end else begin : g_engine
     wire [15:0]           upd_grad_addr;
     wire [COLS*ACC_W-1:0] upd_grad_data;
     gc_gradient_buffer #(.GRID(GRID), .COLS(COLS), .ACC_W(ACC_W), .DEPTH(GRAD_DEPTH)) u_gradients (
-        .clk(clk), .rst(reset), .s_clear(program_start),
-        .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr[$clog2(GRAD_DEPTH)-1:0]),
-        .s_valid(grad_valid), .s_addr(grad_addr[$clog2(GRAD_DEPTH)-1:0]), .s_first(grad_first), .s_acc(grad_acc),
-        .s_rd_valid(upd_grad_valid), .s_rd_ready(upd_grad_ready), .s_rd_addr(upd_grad_addr[$clog2(GRAD_DEPTH)-1:0]),
-        .m_rd_valid(upd_grad_back), .m_rd_data(upd_grad_data),
-        .sts_idle(sts_unused[1]), .sts_overflow(overflow)
+        .clk(clk), .rst(reset), .s_clear(program_start), .s_scrub(scrub_valid),
+        .s_scrub_addr(scrub_addr[$clog2(GRAD_DEPTH)-1:0]), .s_valid(grad_valid),
+        .s_addr(grad_addr[$clog2(GRAD_DEPTH)-1:0]), .s_first(grad_first), .s_acc(grad_acc), .s_rd_valid(upd_grad_valid),
+        .s_rd_ready(upd_grad_ready), .s_rd_addr(upd_grad_addr[$clog2(GRAD_DEPTH)-1:0]), .m_rd_valid(upd_grad_back),
+        .m_rd_data(upd_grad_data), .sts_idle(sts_unused[1]), .sts_overflow(overflow)
     );
     gc_update_unit #(.COLS(COLS), .DW(DW), .ACC_W(ACC_W), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_update (
         .clk(clk), .rst(reset), .start(starts[UPDATE]), .m_done(done[UPDATE]), .m_bad(mismatch[3]),
-        .s_instruction(instruction[UPDATE*1024 +: 1024]), .cfg_base(base), .cfg_seed(seed),
-        .cfg_rate(rate), .m_grad_valid(upd_grad_valid), .m_grad_ready(upd_grad_ready), .m_grad_addr(upd_grad_addr),
-        .s_grad_valid(upd_grad_back), .s_grad_data(upd_grad_data),
-        .m_wgt_valid(upd_wgt_valid), .m_wgt_ready(upd_wgt_ready), .m_wgt_addr(upd_wgt_addr), .m_wgt_rot(upd_wgt_rot),
-        .s_wgt_valid(upd_wgt_back), .s_wgt_data(upd_wgt_data),
-        .m_rreq_valid(rreq_valid[4:3]), .m_rreq_ready(rreq_ready[4:3]),
-        .m_rreq_addr(rreq_addr[3*ADDR_W +: 2*ADDR_W]), .m_rreq_len(rreq_len[24 +: 16]),
-        .s_rdat_valid(rdat_valid[4:3]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
-        .m_wreq_valid(wreq_valid[3:2]), .m_wreq_ready(wreq_ready[3:2]),
-        .m_wreq_addr(wreq_addr[2*ADDR_W +: 2*ADDR_W]), .m_wreq_len(wreq_len[16 +: 16]),
+        .s_instruction(instruction[UPDATE*1024 +: 1024]), .cfg_base(base), .cfg_seed(seed), .cfg_rate(rate),
+        .m_grad_valid(upd_grad_valid), .m_grad_ready(upd_grad_ready), .m_grad_addr(upd_grad_addr),
+        .s_grad_valid(upd_grad_back), .s_grad_data(upd_grad_data), .m_wgt_valid(upd_wgt_valid),
+        .m_wgt_ready(upd_wgt_ready), .m_wgt_addr(upd_wgt_addr), .m_wgt_rot(upd_wgt_rot), .s_wgt_valid(upd_wgt_back),
+        .s_wgt_data(upd_wgt_data), .m_rreq_valid(rreq_valid[4:3]), .m_rreq_ready(rreq_ready[4:3]),
+        .m_rreq_addr(rreq_addr[3*ADDR_W +: 2*ADDR_W]), .m_rreq_len(rreq_len[24 +: 16]), .s_rdat_valid(rdat_valid[4:3]),
+        .s_rdat_data(rdat_data), .s_rdat_last(rdat_last), .m_wreq_valid(wreq_valid[3:2]),
+        .m_wreq_ready(wreq_ready[3:2]), .m_wreq_addr(wreq_addr[2*ADDR_W +: 2*ADDR_W]), .m_wreq_len(wreq_len[16 +: 16]),
         .m_wdat_valid(wdat_valid[3:2]), .m_wdat_ready(wdat_ready[3:2]), .m_wdat_data(wdat_data[2*MEM_W +: 2*MEM_W]),
-        .m_wdat_strb(wdat_strb[2*MEM_W/8 +: 2*MEM_W/8]), .m_wdat_last(wdat_last[3:2]),
-        .s_wrsp_valid(wrsp_valid[3:2]), .sts_saturated(saturated[2])
+        .m_wdat_strb(wdat_strb[2*MEM_W/8 +: 2*MEM_W/8]), .m_wdat_last(wdat_last[3:2]), .s_wrsp_valid(wrsp_valid[3:2]),
+        .sts_saturated(saturated[2])
     );
 
     wire _unused = &{1'b0, sts_unused, grad_addr, upd_grad_addr};

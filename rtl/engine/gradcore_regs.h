@@ -142,6 +142,9 @@ extern "C" {
 #define GC_CONFIG3_ACC_W_SHIFT                   0
 #define GC_CONFIG3_WINDOWS_MASK                  0xff00u /* Number of DMA windows. */
 #define GC_CONFIG3_WINDOWS_SHIFT                 8
+#define GC_CONFIG3_HAS_VECTOR                    0x10000u /* HAS_VECTOR. */
+#define GC_CONFIG3_HAS_SOFTMAX                   0x20000u /* HAS_SOFTMAX. */
+#define GC_CONFIG3_HAS_FACTOR                    0x40000u /* HAS_FACTOR. */
 
 /* LOCK, rw. Locks that only a hardware reset opens. */
 #define GC_REG_LOCK                              0x06cu

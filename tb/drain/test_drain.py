@@ -51,7 +51,7 @@ def word(**fixed) -> tuple[dict, dict]:
         "t_pos": random.randrange(-top, top),
         "t_neg": random.randrange(-top, top),
         "loss_shift": random.randrange(14, 20),
-        "factor": random.choice([0, 0, FACTOR_SIGN, FACTOR_KEEP, FACTOR_GATE]),
+        "factor": random.choice([0, 0, FACTOR_SIGN, FACTOR_KEEP, FACTOR_GATE]) * parameter("HAS_FACTOR"),
         "factor_0": random.choice([0, 327, random.getrandbits(16)]),
         "factor_1": random.choice([4096, 1 << 15, random.getrandbits(16)]),
         "factor_shift": random.choice([12, 15, random.randrange(32)]),
@@ -171,6 +171,8 @@ async def what_the_gate_takes_away_is_not_saturated(dut):
 @cocotb.test()
 async def factors_of_every_kind(dut):
     await start(dut, cfg_loss_clear=0, s_gate=0)
+    if not parameter("HAS_FACTOR"):
+        return
     kinds = (0, FACTOR_SIGN, FACTOR_KEEP, FACTOR_GATE)
     for gap in (0.0, 0.6):
         await check(dut, [word(pool=0, loss=0, factor=random.choice(kinds)) for _ in range(100)], gap)
@@ -206,13 +208,19 @@ async def reset_drops_the_words_on_their_way(dut):
 
 
 @pytest.mark.parametrize(
-    "grid, acc_w, dw, user_w, gate_latency",
-    first(3, [(4, 48, 16, 32, 3), (4, 20, 8, 1, 4), (4, 40, 12, 7, 9), (8, 48, 16, 32, 5)]),
+    "grid, acc_w, dw, user_w, gate_latency, factor",
+    first(
+        4,
+        [(4, 48, 16, 32, 3, 1), (4, 20, 8, 1, 4, 1), (4, 40, 12, 7, 9, 1), (4, 24, 8, 9, 3, 0), (8, 48, 16, 32, 5, 1)],
+    ),
 )
-def test_drain(grid, acc_w, dw, user_w, gate_latency):
-    run("drain", "gc_drain", {"GRID": grid, "ACC_W": acc_w, "DW": dw, "USER_W": user_w, "GATE_LATENCY": gate_latency})
+def test_drain(grid, acc_w, dw, user_w, gate_latency, factor):
+    sizes = {"GRID": grid, "ACC_W": acc_w, "DW": dw, "USER_W": user_w, "GATE_LATENCY": gate_latency}
+    run("drain", "gc_drain", sizes | {"HAS_FACTOR": factor})
 
 
-@pytest.mark.parametrize("name, value", [("GRID", 5), ("ACC_W", 50), ("DW", 20), ("GATE_LATENCY", 2)])
+@pytest.mark.parametrize(
+    "name, value", [("GRID", 5), ("ACC_W", 50), ("DW", 20), ("GATE_LATENCY", 2), ("HAS_FACTOR", 2)]
+)
 def test_illegal_parameters(name, value):
     expect_elaboration_error("drain", "gc_drain", {name: value}, name)

@@ -10,6 +10,7 @@ from tb.support.lint import lint_parameters
 from tb.support.runner import expect_elaboration_error
 
 HUGE = 1 << 21
+PARTS = ("HAS_VECTOR", "HAS_SOFTMAX", "HAS_FACTOR")
 # parameter: (reason, illegal values)
 ILLEGAL = {
     "GRID": ("GRID_must_be_4_or_8", (0, -4, 5, 16, HUGE)),
@@ -23,6 +24,7 @@ ILLEGAL = {
     "GRAD_DEPTH": ("GRAD_DEPTH_must_be_a_power_of_two_from_16_to_65536", (0, -1, 3, 8, 24, 131072)),
     "GATE_DEPTH": ("GATE_DEPTH_must_be_a_power_of_two_from_64_to_1048576", (0, -1, 3, 32, 96, HUGE)),
     "DSP": ("DSP_not_0_to_2", (-1, 3, HUGE)),
+    **dict.fromkeys(PARTS, ("HAS_VECTOR_HAS_SOFTMAX_HAS_FACTOR_must_be_0_or_1", (-1, 2, HUGE))),
 }
 FRONTS = {"axi": "gc_engine_axi", "avalon": "gc_engine_avalon"}
 
@@ -47,6 +49,13 @@ def test_the_smallest_limit_of_acc_w_follows_dw():
     reason = ILLEGAL["ACC_W"][0]
     for dw, acc_w in ((8, 23), (10, 23), (11, 25), (16, 35)):
         expect_elaboration_error("engine", "gc_engine", {"DW": dw, "ACC_W": acc_w}, reason, alone=True)
+
+
+@pytest.mark.parametrize("missing", first(1, ["_".join(PARTS), *PARTS]))
+def test_an_engine_without_parts_is_clean(missing):
+    parts = {name: int(name not in missing) for name in PARTS}
+    found = lint_parameters("engine", "gc_engine", {"GRID": 4, "COLS": 4} | parts)
+    assert not found, f"{parts}: {found}"
 
 
 @pytest.mark.parametrize("least, most", first(1, [(32, 32), (33, 47)]))

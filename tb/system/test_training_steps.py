@@ -18,7 +18,7 @@ from gradcore.sim.backend import Memory, SimBackend
 from gradcore.sim.build import build_engine
 from tb.model.compiler.networks import fitting_network, splitting_network, train, train_on_machine
 from tb.support.cases import first, long, seeds
-from tb.support.engines import BYTES, DEEPER, WIDE
+from tb.support.engines import BARE, BYTES, DEEPER, WIDE
 from tb.support.sim import ENGINES as FRONTS
 from tb.support.sim import simulation
 
@@ -26,13 +26,14 @@ ENGINES = {
     "8x8x16": EngineConfig(),
     "4x4x4-8bit": BYTES,
     "4x4x8": WIDE,
+    "4x4x4-bare": BARE,
     "4x4x16-11bit": EngineConfig(grid=4, cols=16, data_width=11, mem_bytes=32, **DEEPER),
 }
 DEEP = replace(WIDE, gate_depth=1 << 20)
 
 
 @pytest.mark.parametrize("seed", seeds(8, 2))
-@pytest.mark.parametrize("engine", first(3, ENGINES))
+@pytest.mark.parametrize("engine", first(4, ENGINES))
 def test_rtl_trains_as_the_reference(engine, seed):
     config = ENGINES[engine]
     rng = np.random.default_rng(seed)

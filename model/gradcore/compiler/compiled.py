@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from gradcore.compiler import listing
 from gradcore.compiler.estimate import Bandwidth, timeline
-from gradcore.compiler.limits import CompileError
+from gradcore.compiler.limits import CompileError, NotBuilt
 from gradcore.compiler.memory_map import MemoryMap, RowTensor
 from gradcore.compiler.operation import Op
 from gradcore.compiler.order import in_order_of_start, operations
@@ -158,6 +158,8 @@ def compile_program(name: str, setting: Setting, most: int = INDEX_LIMIT) -> Com
     instructions."""
     ops, notes = operations(setting, name == "train", most)
     for op in ops:
+        if op.instr.opcode == Opcode.VECTOR and not setting.config.has_vector:
+            raise NotBuilt(op.layer, f"'{op.text}'", "has_vector")
         if why := problem(op.instr, setting.config):
             behind = int(why.rpartition(" ")[2]) % setting.config.mem_bytes
             assert op.beats and behind, f"{op.layer}: {op.text}: {why}"

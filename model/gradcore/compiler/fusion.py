@@ -3,7 +3,7 @@
 leaky ReLU, the loss behind the last one. Behind that the stages that VECTOR does. Finds those runs in a network's graph
 and refuses what is none of them."""
 
-from gradcore.compiler.limits import CompileError
+from gradcore.compiler.limits import CompileError, NotBuilt
 from gradcore.compiler.unfold import can_unfold
 from gradcore.isa.config import EngineConfig
 from gradcore.network.description import Network
@@ -78,6 +78,17 @@ def check_stages(network: Network, p: LayerParameters) -> None:
             raise NotOnEngine(layer, what, "format.delta with fewer")
 
 
+def check_parts(network: Network, config: EngineConfig) -> None:
+    """Refuse what the engine has no part for. Raises NotBuilt."""
+    for p in network.parameters:
+        if p.stages and not config.has_vector:
+            raise NotBuilt(_layer(p.stages[0]), _a(p.stages[0].operator), "has_vector")
+        if p.factor and not config.has_factor:
+            raise NotBuilt(network.graph.tensors[p.output].layer_name, _a(p.factor.operator), "has_factor")
+    if network.loss == SOFTMAX and not config.has_softmax:
+        raise NotBuilt(network.parameters[-1].name, f"the loss {SOFTMAX}", "has_softmax")
+
+
 def check_leaky(layer: str, factor: Factor) -> None:
     """Refuse a leaky ReLU whose local gradient VECTOR cannot scale. Raises NotOnEngine."""
     what = f"a {factor.operator.what} that others than the next convolution read"
@@ -110,7 +121,8 @@ def _layer(stage: Stage) -> str:
 
 def check_network(network: Network, config: EngineConfig) -> None:
     """Refuse a network that is more than `network.parameters` and the stages between them, for an engine. Raises
-    NotOnEngine."""
+    NotOnEngine, NotBuilt."""
+    check_parts(network, config)
     graph, layers = network.graph, network.parameters
     fused = {name for p in layers for name in (*p.nodes, *(stage.name for stage in p.stages))}
     for node in graph.nodes:

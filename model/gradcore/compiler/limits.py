@@ -87,6 +87,11 @@ REFUSED = (
         "bytes behind a beat of .*",
     ),
     Refusal(
+        "what a part does that the engine is built without",
+        "`HAS_VECTOR`, `HAS_SOFTMAX` or `HAS_FACTOR` is 0",
+        "has_(vector|softmax|factor)",
+    ),
+    Refusal(
         "numbers of an instruction, instructions",
         "layers, minibatches, padding, coefficients beyond what an instruction or its counters say",
         "|".join([*QUANTITIES.values(), "a number of an instruction", "instructions of .*", "learning rate or .*"]),
@@ -124,6 +129,14 @@ class CompileError(ValueError):
         self.scattered = frozenset(scattered)
         where = f"layer '{layer}': " if layer else ""
         super().__init__(f"{where}{quantity} is {need}, limit {limit}")
+
+
+class NotBuilt(CompileError):
+    """`what` a layer needs is done by a `part` (has_vector, ..) that the engine is built without."""
+
+    def __init__(self, layer: str, what: str, part: str):
+        super().__init__(layer, part, 1, 0)
+        self.args = (f"layer '{layer}': {what} needs an engine with {part}=1; this one has {part}=0",)
 
 
 class TooMany(CompileError):

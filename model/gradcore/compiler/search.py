@@ -30,7 +30,7 @@ Remedy = Callable[["_Refused", Choices], Choices | None]
 def search(network: Network, config: EngineConfig, images: int, keep: bool) -> CompiledNetwork:
     """The fastest programs found for minibatches of `images`. Raises CompileError where none fits."""
     best = fastest(network, config, images, keep)
-    names = _finer_without_pooling(best)
+    names = _finer_without_pooling(best) if config.has_vector else []
     for some in (names, names[:1])[: len(names)]:
         with suppress(CompileError):
             apart = fastest(network, config, images, keep, frozenset(some), _many(best))

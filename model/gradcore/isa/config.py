@@ -3,6 +3,8 @@
 
 from dataclasses import dataclass, fields
 
+from gradcore.isa import registers as reg
+
 LEGAL = {
     "grid": (4, 8),
     "cols": (4, 8, 16, 32, 64),
@@ -13,6 +15,9 @@ LEGAL = {
     "grad_depth": tuple(1 << n for n in range(4, 17)),
     "gate_depth": tuple(1 << n for n in range(6, 21)),
     "acc_width": tuple(range(24, 49)),  # and at least 2 * data_width + 4
+    "has_vector": (0, 1),
+    "has_softmax": (0, 1),
+    "has_factor": (0, 1),
 }
 
 WINDOWS = 4  # DMA windows
@@ -22,7 +27,8 @@ WINDOWS = 4  # DMA windows
 class EngineConfig:
     """One engine: GRID x GRID lanes, `cols` columns, words of `data_width` bits, beats of `mem_bytes`.
 
-    Depths: vectors of an operand buffer (act) and of the gate buffer, rows of the weight and gradient buffers. Raises
+    Depths: vectors of an operand buffer (act) and of the gate buffer, rows of the weight and gradient buffers. Parts
+    that can be left out (has_* is 0): the unit of VECTOR, the softmax of LOAD, the factors of COMPUTE. Raises
     ValueError for an engine that cannot be built.
     """
 
@@ -35,6 +41,9 @@ class EngineConfig:
     grad_depth: int = 8192
     gate_depth: int = 16384
     acc_width: int = 48
+    has_vector: int = 1
+    has_softmax: int = 1
+    has_factor: int = 1
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -96,7 +105,8 @@ class EngineConfig:
         second = (
             log(self.act_depth) | log(self.wgt_depth) << 8 | log(self.grad_depth) << 16 | log(self.gate_depth) << 24
         )
-        return first, second, self.acc_width | WINDOWS << 8
+        parts = reg.HAS_VECTOR * self.has_vector | reg.HAS_SOFTMAX * self.has_softmax | reg.HAS_FACTOR * self.has_factor
+        return first, second, self.acc_width | WINDOWS << 8 | parts
 
 
 # One engine for each size of the array (lanes x columns), for words of 16 bits. Their memories fit a VU9P and a 1SG280
@@ -108,5 +118,18 @@ PRESETS = {
 }
 # Engines of boards: boards/<name>.
 BOARDS = {
-    "ulx3s": EngineConfig(4, 4, 8, 8, act_depth=2048, wgt_depth=2048, grad_depth=1024, gate_depth=4096, acc_width=24),
+    "ulx3s": EngineConfig(
+        grid=4,
+        cols=4,
+        data_width=8,
+        mem_bytes=8,
+        act_depth=2048,
+        wgt_depth=2048,
+        grad_depth=1024,
+        gate_depth=4096,
+        acc_width=24,
+        has_vector=0,
+        has_softmax=0,
+        has_factor=0,
+    ),
 }

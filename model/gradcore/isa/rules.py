@@ -47,6 +47,8 @@ _LIMITS: dict[Opcode, dict[str, int | None]] = {
 def problem(instr: Instruction, config: EngineConfig) -> str:
     """Why the engine refuses an instruction ("field is value"), or nothing; equal to the RTL's gc_instruction_check.
     `config`: EngineConfig."""
+    if instr.opcode == Opcode.VECTOR and not config.has_vector:
+        return f"opcode is {instr.opcode:d}"
     zero = [*_COUNTS[instr.opcode]]
     if instr.opcode == Opcode.COMPUTE:
         zero.append("n_rg" if instr["mode"] == WU else "n_c")
@@ -68,7 +70,9 @@ def problem(instr: Instruction, config: EngineConfig) -> str:
         limits |= dict.fromkeys(("keep_in", "keep_out"), int(one_pass))
         if instr["fold"]:
             limits |= dict(skip_y=0, skip_x=0)
-        limits["factor"] = 0 if instr["loss"] else FACTOR_KEEP if instr["pool"] else FACTOR_GATE
+        limits["factor"] = (
+            0 if instr["loss"] or not config.has_factor else FACTOR_KEEP if instr["pool"] else FACTOR_GATE
+        )
     if instr.opcode in (Opcode.LOAD, Opcode.STORE):
         limits["packed"] = int(instr["buffer"] == GATE_BUFFER)
     if instr.opcode == Opcode.STORE:
@@ -77,7 +81,7 @@ def problem(instr: Instruction, config: EngineConfig) -> str:
         changed = instr["buffer"] == GATE_BUFFER or instr["upsample"] or instr["scale"]
         limits["derive"] = int(not changed)
         one_block = all(instr[name] == 1 for name in ("n_b", "n_y", "n_x"))
-        limits["softmax"] = int(one_block and not changed and not instr["derive"])
+        limits["softmax"] = int(config.has_softmax and one_block and not changed and not instr["derive"])
         if instr["softmax"]:
             limits["classes"] = instr["n_c"]
     if instr.opcode == Opcode.VECTOR:

@@ -111,6 +111,9 @@ def engine_parameters(config: EngineConfig) -> dict[str, int]:
         "WGT_DEPTH": config.wgt_depth,
         "GRAD_DEPTH": config.grad_depth,
         "GATE_DEPTH": config.gate_depth,
+        "HAS_VECTOR": config.has_vector,
+        "HAS_SOFTMAX": config.has_softmax,
+        "HAS_FACTOR": config.has_factor,
     }
 
 

@@ -15,7 +15,8 @@ module gc_compute_results #(
     parameter COLS      = 16,
     parameter JOIN      = 1,   // latency of gc_group_sum
     parameter RANDOM    = 12,  // cycles from a word's place to its joined sums: the latency of the random numbers
-    parameter GATE_READ = 7    // read latency of the gate buffer
+    parameter GATE_READ = 7,   // read latency of the gate buffer
+    parameter HAS_FACTOR = 1   // of gc_drain
 ) (
     input  wire                       clk,
     input  wire                       rst,
@@ -112,19 +113,25 @@ module gc_compute_results #(
     );
     wire [LANES*16-1:0] draw;
     wire [LANES*16-1:0] factor_rnd;
-    gc_factor_random #(.GRID(GRID), .BEFORE(RANDOM + GATE + POOLED)) u_factor_random (
-        .clk(clk), .rst(rst), .cfg_seed(cfg_seed),
-        .s_valid(s_valid), .s_factor(s_factor), .s_stochastic(&s_rounding), .s_pool(s_pool), .s_fold(s_fold),
-        .s_y0(y0), .s_x0(x0), .s_image(s_n_base), .s_chan(chan), .s_map0(s_map0),
-        .s_keep_tag(s_keep_tag), .s_tag(s_factor_tag), .m_draw(draw), .m_rnd(factor_rnd)
-    );
+    generate if (HAS_FACTOR != 0) begin : g_factor_random
+        gc_factor_random #(.GRID(GRID), .BEFORE(RANDOM + GATE + POOLED)) u_factor_random (
+            .clk(clk), .rst(rst), .cfg_seed(cfg_seed),
+            .s_valid(s_valid), .s_factor(s_factor), .s_stochastic(&s_rounding), .s_pool(s_pool), .s_fold(s_fold),
+            .s_y0(y0), .s_x0(x0), .s_image(s_n_base), .s_chan(chan), .s_map0(s_map0),
+            .s_keep_tag(s_keep_tag), .s_tag(s_factor_tag), .m_draw(draw), .m_rnd(factor_rnd)
+        );
+    end else begin : g_no_factor_random
+        assign {draw, factor_rnd} = {2*LANES*16{1'b0}};
+        wire _unused = &{1'b0, s_keep_tag, s_factor_tag};
+    end endgenerate
 
     // The place of each word, delayed to its sums; the gate is asked for so that it comes in time. Three stages:
     // early, when the gate is asked for; raw, with the sums of the array; at, with the joined sums.
-    wire [ASK_W-1:0]   ask = {s_scale, s_loss, s_factor == GATED};
+    wire [54:0]        factors = {s_factor, s_factor_shift, s_factor_0, s_factor_1, s_keep_threshold}
+                               & {55{HAS_FACTOR != 0}};
+    wire [ASK_W-1:0]   ask = {s_scale, s_loss, factors[54:53] == GATED};
     wire [DRAIN_W-1:0] drain = {s_signal, s_backward, s_dst_buf, s_relu, s_pool, s_gate_write, s_rounding, s_fold,
-                                s_shift, s_t_pos[DW-1:0], s_t_neg[DW-1:0], s_loss_shift, s_n_valid[6:0],
-                                s_factor, s_factor_shift, s_factor_0, s_factor_1, s_keep_threshold};
+                                s_shift, s_t_pos[DW-1:0], s_t_neg[DW-1:0], s_loss_shift, s_n_valid[6:0], factors};
 
     wire                early_valid, early_final, early_wu, early_grad_first, early_split;
     wire [ASK_W-1:0]    early_ask;
@@ -211,7 +218,10 @@ module gc_compute_results #(
         .m_inside(in_map), .m_image(image)
     );
 
-    gc_drain #(.GRID(GRID), .DW(DW), .ACC_W(ACC_W), .GATE_LATENCY(GATE), .USER_W(2*ACCESS_W + 2)) u_drain (
+    gc_drain #(
+        .GRID(GRID), .DW(DW), .ACC_W(ACC_W), .GATE_LATENCY(GATE), .USER_W(2*ACCESS_W + 2),
+        .HAS_FACTOR(HAS_FACTOR)
+    ) u_drain (
         .clk(clk), .rst(rst),
         .s_valid(at_valid && !at_wu), .s_acc(acc), .s_shift(shift), .s_mode(rounding), .s_rnd(rnd),
         .s_delta(backward), .s_relu(relu), .s_pool(pool), .s_fold(fold), .s_scale(scale),

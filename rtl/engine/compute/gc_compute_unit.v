@@ -14,7 +14,8 @@ module gc_compute_unit #(
     parameter ACC_W    = 48,
     parameter DSP      = 0,    // of gc_mac_element
     parameter ACCESS_W = 1,    // bits of an access record: gc_engine says how many
-    parameter READ     = 7     // latency of operand, weight and gate reads
+    parameter READ     = 7,    // latency of operand, weight and gate reads
+    parameter HAS_FACTOR = 1   // of gc_drain
 ) (
     input  wire                       clk,
     input  wire                       rst,
@@ -223,7 +224,7 @@ module gc_compute_unit #(
 
     gc_compute_results #(
         .GRID(GRID), .DW(DW), .ACC_W(ACC_W), .ACCESS_W(ACCESS_W), .COLS(COLS),
-        .JOIN(JOIN), .RANDOM(RANDOM), .GATE_READ(READ)
+        .JOIN(JOIN), .RANDOM(RANDOM), .GATE_READ(READ), .HAS_FACTOR(HAS_FACTOR)
     ) u_results (
         .clk(clk), .rst(rst), .cfg_seed(cfg_seed), .s_acc(m_grad_acc),
         .s_valid(place_valid), .s_final(place_final), .s_wu(place_wu),

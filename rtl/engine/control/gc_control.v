@@ -16,7 +16,10 @@ module gc_control #(
     parameter WGT_DEPTH  = 8192,
     parameter GRAD_DEPTH = 8192,
     parameter GATE_DEPTH = 16384,
-    parameter WINDOWS    = 4
+    parameter WINDOWS    = 4,
+    parameter HAS_VECTOR  = 1,
+    parameter HAS_SOFTMAX = 1,
+    parameter HAS_FACTOR  = 1
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -84,7 +87,7 @@ module gc_control #(
     localparam GATE_LOG  = $clog2(GATE_DEPTH);
     localparam [31:0] CONFIG  = {BEAT_LOG[7:0], DW[7:0], COLS[7:0], GRID[7:0]};
     localparam [31:0] CONFIG2 = {GATE_LOG[7:0], GRAD_LOG[7:0], WGT_LOG[7:0], ACT_LOG[7:0]};
-    localparam [31:0] CONFIG3 = {16'd0, WINDOWS[7:0], ACC_W[7:0]};
+    localparam [31:0] CONFIG3 = {13'd0, HAS_FACTOR[0], HAS_SOFTMAX[0], HAS_VECTOR[0], WINDOWS[7:0], ACC_W[7:0]};
 
     // ---- Registers and program state
     wire              running;
@@ -155,7 +158,10 @@ module gc_control #(
     reg  [UNITS-1:0]           waiting_q;
     wire [UNITS*24-1:0]        indices;
 
-    gc_fetch #(.GRID(GRID), .COLS(COLS), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .WGT_DEPTH(WGT_DEPTH), .UNITS(UNITS)) u_fetch (
+    gc_fetch #(
+        .GRID(GRID), .COLS(COLS), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .WGT_DEPTH(WGT_DEPTH), .UNITS(UNITS),
+        .HAS_VECTOR(HAS_VECTOR), .HAS_SOFTMAX(HAS_SOFTMAX), .HAS_FACTOR(HAS_FACTOR)
+    ) u_fetch (
         .clk(clk), .rst(core_reset), .start(start), .s_begin(begins),
         .cfg_prog_base(prog_base), .cfg_prog_length(prog_length),
         .m_rreq_valid(m_rreq_valid), .m_rreq_ready(m_rreq_ready), .m_rreq_addr(m_rreq_addr), .m_rreq_len(m_rreq_len),

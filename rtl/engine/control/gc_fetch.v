@@ -12,6 +12,9 @@ module gc_fetch #(
     parameter MEM_W     = 512,
     parameter ADDR_W    = 48,
     parameter WGT_DEPTH = 8192,
+    parameter HAS_VECTOR  = 1,
+    parameter HAS_SOFTMAX = 1,
+    parameter HAS_FACTOR  = 1,
     parameter UNITS     = 5
 ) (
     input  wire              clk,
@@ -59,7 +62,10 @@ module gc_fetch #(
     reg  checked_q;
     reg  done_q;        // the word has been taken
     wire taken;
-    gc_instruction_check #(.GRID(GRID), .COLS(COLS), .MEM_W(MEM_W), .WGT_DEPTH(WGT_DEPTH)) u_check (
+    gc_instruction_check #(
+        .GRID(GRID), .COLS(COLS), .MEM_W(MEM_W), .WGT_DEPTH(WGT_DEPTH),
+        .HAS_VECTOR(HAS_VECTOR), .HAS_SOFTMAX(HAS_SOFTMAX), .HAS_FACTOR(HAS_FACTOR)
+    ) u_check (
         .clk(clk), .s_instruction(word), .m_bad(bad)
     );
     assign word_ready = done_q;

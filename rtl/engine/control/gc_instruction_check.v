@@ -10,7 +10,10 @@ module gc_instruction_check #(
     parameter GRID  = 8,
     parameter COLS  = 16,
     parameter MEM_W = 512,
-    parameter WGT_DEPTH = 8192
+    parameter WGT_DEPTH = 8192,
+    parameter HAS_VECTOR  = 1,
+    parameter HAS_SOFTMAX = 1,
+    parameter HAS_FACTOR  = 1
 ) (
     input  wire          clk,
     input  wire [1023:0] s_instruction,
@@ -164,14 +167,14 @@ module gc_instruction_check #(
     wire bad_buffer   = &buffer || (bits && !buffer[1]) || (opcode == STORE && buffer[1] && !bits);
     wire bad_derive   = derive && (buffer[1] || upsample || scale_load);
     wire one_block    = ~(|n_b[15:1]) && ~(|n_y[15:1]) && ~(|n_x[15:1]);
-    wire bad_softmax  = softmax && (buffer[1] || upsample || scale_load || derive || !one_block || ~(|n_valid)
-                                 || ~(|classes) || classes > n_c);
+    wire bad_softmax  = softmax && (HAS_SOFTMAX == 0 || buffer[1] || upsample || scale_load || derive || !one_block
+                                 || ~(|n_valid) || ~(|classes) || classes > n_c);
     wire bad_rows     = ~(|n_outer) || ~(|n_inner);
     wire bad_choices  = &mode || &loss || ~(|n_last) || n_last > ALL;
     wire bad_split    = split && (|mode || !SPLIT);
     wire one_pass     = ~(|n_g[15:1]) && ~(|n_by[15:1]) && ~(|n_bx[15:1]);
     wire bad_keep     = (keep_in || keep_out) && (wu || !one_pass);
-    wire bad_factor   = (|factor && |loss) || (&factor && pool);
+    wire bad_factor   = (|factor && (HAS_FACTOR == 0 || |loss)) || (&factor && pool);
     wire bad_skip     = |{skip_y, skip_x} && |fold;
     wire bad_folds    = SMALL && (&fold || &row_fold || &col_fold || &dst_fold || &gate_fold);
     wire bad_counts   = ~(|n_g) || ~(|n_by) || ~(|n_bx) || ~(|n_ky) || ~(|n_kx) || (wu ? ~(|n_rg) : ~(|n_red));
@@ -213,7 +216,7 @@ module gc_instruction_check #(
                    || (opcode_q == STORE && (spare_store || map_q))
                    || (opcode_q == UPDATE && (spare_update || update_q))
                    || (opcode_q == COMPUTE && (spare_compute || |compute_q))
-                   || (opcode_q == VECTOR && (spare_vector || |vector_q))
+                   || (opcode_q == VECTOR && (HAS_VECTOR == 0 || spare_vector || |vector_q))
                    || (vectors && vectors_q) || (rows && rows_q)
                    || ((vectors || rows) && transfer_q) || ((vectors || opcode_q == LOADW) && strides_q);
     end

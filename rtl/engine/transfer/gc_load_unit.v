@@ -13,7 +13,8 @@ module gc_load_unit #(
     parameter DW       = 16,
     parameter MEM_W    = 512,
     parameter ADDR_W   = 48,
-    parameter ACCESS_W = 1     // bits of an access record: gc_engine says how many
+    parameter ACCESS_W = 1,    // bits of an access record: gc_engine says how many
+    parameter HAS_SOFTMAX = 1  // 0: without gc_softmax, `softmax` is 0
 ) (
     input  wire                    clk,
     input  wire                    rst,
@@ -64,7 +65,7 @@ module gc_load_unit #(
         .m_n2(n2), .m_stride2(stride2)
     );
     wire [1:0]  buffer, fold, pool_bit;
-    wire        upsample, scale, derive, bits, softmax;
+    wire        upsample, scale, derive, bits, asked;
     wire [15:0] n_b, n_y, n_x, n_c;
     wire [15:0] base, stride_b, stride_y, stride_x, stride_qy, stride_qx;
     wire [19:0] gate_base;
@@ -81,8 +82,9 @@ module gc_load_unit #(
         .m_base(base), .m_gate_base(gate_base), .m_rot_y(rot_y), .m_rot_x(rot_x),
         .m_stride_b(stride_b), .m_stride_y(stride_y), .m_stride_x(stride_x),
         .m_stride_qy(stride_qy), .m_stride_qx(stride_qx),
-        .m_softmax(softmax), .m_n_valid(n_valid), .m_u_shift(u_shift), .m_loss_shift(loss_shift), .m_classes(classes)
+        .m_softmax(asked), .m_n_valid(n_valid), .m_u_shift(u_shift), .m_loss_shift(loss_shift), .m_classes(classes)
     );
+    wire        softmax = HAS_SOFTMAX != 0 && asked;
 
     // Vectors from DRAM.
     wire                vec_valid;
@@ -158,23 +160,30 @@ module gc_load_unit #(
     wire               delta_valid, take_z, take_target, softmax_busy;
     wire               up_ready, up_gate_ready;
     wire [LANES*DW-1:0] delta;
-    wire [LANES-1:0]   pixel, image;
-    reg  [LANES-1:0]   kept_q;
-    gc_lane_mask #(.GRID(GRID)) u_mask (
-        .s_fold(fold), .s_images(n_valid),
-        .s_y0(12'd0), .s_x0(12'd0), .s_height(12'd1), .s_width(12'd1),
-        .m_inside(pixel), .m_image(image)
-    );
-    always @(posedge clk) kept_q <= pixel & image;
-    gc_softmax #(.LANES(LANES), .DW(DW)) u_softmax (
-        .clk(clk), .rst(rst), .start(start && softmax),
-        .cfg_vectors(n_c), .cfg_classes(classes), .cfg_kept(kept_q), .cfg_u_shift(u_shift),
-        .cfg_loss_shift(loss_shift), .s_clear(s_clear),
-        .s_valid(vec_valid && softmax), .s_ready(take_z), .s_data(vec_data),
-        .s_gate_valid(gate_valid), .s_gate_ready(take_target), .s_gate(gate_data),
-        .m_valid(delta_valid), .m_ready(up_ready && softmax), .m_data(delta),
-        .sts_saturated(sts_saturated), .sts_busy(softmax_busy), .sts_loss(sts_loss)
-    );
+    generate if (HAS_SOFTMAX != 0) begin : g_softmax
+        wire [LANES-1:0]   pixel, image;
+        reg  [LANES-1:0]   kept_q;
+        gc_lane_mask #(.GRID(GRID)) u_mask (
+            .s_fold(fold), .s_images(n_valid),
+            .s_y0(12'd0), .s_x0(12'd0), .s_height(12'd1), .s_width(12'd1),
+            .m_inside(pixel), .m_image(image)
+        );
+        always @(posedge clk) kept_q <= pixel & image;
+        gc_softmax #(.LANES(LANES), .DW(DW)) u_softmax (
+            .clk(clk), .rst(rst), .start(start && softmax),
+            .cfg_vectors(n_c), .cfg_classes(classes), .cfg_kept(kept_q), .cfg_u_shift(u_shift),
+            .cfg_loss_shift(loss_shift), .s_clear(s_clear),
+            .s_valid(vec_valid && softmax), .s_ready(take_z), .s_data(vec_data),
+            .s_gate_valid(gate_valid), .s_gate_ready(take_target), .s_gate(gate_data),
+            .m_valid(delta_valid), .m_ready(up_ready && softmax), .m_data(delta),
+            .sts_saturated(sts_saturated), .sts_busy(softmax_busy), .sts_loss(sts_loss)
+        );
+    end else begin : g_no_softmax
+        assign {delta_valid, take_z, take_target, softmax_busy, sts_saturated} = 5'd0;
+        assign delta    = {LANES*DW{1'b0}};
+        assign sts_loss = 64'd0;
+        wire _unused = &{1'b0, asked, s_clear, n_valid, u_shift, loss_shift, classes};
+    end endgenerate
     assign vec_ready  = softmax ? take_z : up_ready;
     assign gate_ready = softmax ? take_target : up_gate_ready;
 

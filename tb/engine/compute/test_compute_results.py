@@ -38,7 +38,7 @@ def random_instruction(grid: int, cols: int):
     drawn |= dict(scale=0 if loss or pool else drawn["scale"], n_valid=random.randint(1, images))
     drawn |= dict(n_base=images * random.randrange(200), t_pos=random.randrange(top), t_neg=random.randrange(-top, 0))
     drawn |= dict(shift=random.choice([0, random.randrange(20)]), map0=cols * random.randrange(50))
-    factor = random.choice([0, 0, 1, 2, 3]) if mode != WU and not loss else 0
+    factor = random.choice([0, 0, 1, 2, 3]) if mode != WU and not loss and parameter("HAS_FACTOR") else 0
     drawn |= dict(factor=factor if not (pool and factor == FACTOR_GATE) else 2, factor_shift=random.choice([12, 15]))
     drawn |= dict(split=int(mode == FP and cols < lanes and random.random() < 0.4))
     return instruction(Opcode.COMPUTE, **drawn)
@@ -202,7 +202,10 @@ async def every_column_leaves_as_it_must(dut):
     assert flags == [sum(word.saturated[k] for word in valid) for k in (0, 1)]
 
 
-@pytest.mark.parametrize("grid, cols, join, dw", first(3, [(4, 4, 2, 16), (4, 16, 0, 9), (4, 8, 1, 8), (8, 8, 3, 16)]))
-def test_compute_results(grid, cols, join, dw):
+@pytest.mark.parametrize(
+    "grid, cols, join, dw, factor",
+    first(4, [(4, 4, 2, 16, 1), (4, 16, 0, 9, 1), (4, 8, 1, 8, 1), (4, 4, 2, 8, 0), (8, 8, 3, 16, 1)]),
+)
+def test_compute_results(grid, cols, join, dw, factor):
     sizes = {"GRID": grid, "COLS": cols, "JOIN": join, "DW": dw, "ACC_W": 48, "ACCESS_W": ACCESS_W, "GATE_READ": 7}
-    run("engine", "gc_compute_results", sizes)
+    run("engine", "gc_compute_results", sizes | {"HAS_FACTOR": factor})

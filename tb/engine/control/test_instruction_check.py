@@ -27,6 +27,7 @@ from tb.support.cases import first
 from tb.support.runner import parameter, run
 
 RARE = ("keep_in", "keep_out", "factor", "derive", "packed", "softmax")  # fields that few instructions may have
+PARTS = ("has_vector", "has_softmax", "has_factor")
 SEEN = {(opcode, bad) for opcode in Opcode for bad in (False, True)} - {(Opcode.END, True)}
 
 
@@ -111,6 +112,28 @@ def choose_vector(instr):
         instr["shift_a"], instr["shift_b"] = random.randrange(16), random.randrange(16)
 
 
+def right(opcode, config) -> Instruction:
+    """One that is not refused."""
+    drawn = iter(lambda: almost_right(config), None)
+    return next(instr for instr in drawn if instr.opcode == opcode and not problem(instr, config))
+
+
+def present() -> list[Opcode]:
+    """The opcodes that the engine has a part for."""
+    return [opcode for opcode in Opcode if opcode != Opcode.VECTOR or parameter("HAS_VECTOR")]
+
+
+def engine() -> EngineConfig:
+    """The engine of the parameters."""
+    return EngineConfig(
+        grid=parameter("GRID"),
+        cols=parameter("COLS"),
+        mem_bytes=parameter("MEM_W") // 8,
+        wgt_depth=parameter("WGT_DEPTH"),
+        **{name: parameter(name.upper()) for name in PARTS},
+    )
+
+
 async def verdict(dut, word: bytes) -> bool:
     """What it says of an instruction, two cycles later."""
     dut.s_instruction.value = int.from_bytes(word, "little")
@@ -121,12 +144,7 @@ async def verdict(dut, word: bytes) -> bool:
 @cocotb.test()
 async def refuses_what_the_model_refuses(dut):
     await start(dut)
-    config = EngineConfig(
-        grid=parameter("GRID"),
-        cols=parameter("COLS"),
-        mem_bytes=parameter("MEM_W") // 8,
-        wgt_depth=parameter("WGT_DEPTH"),
-    )
+    config = engine()
     seen = set()
     for _ in range(5000):
         instr = almost_right(config)
@@ -134,24 +152,16 @@ async def refuses_what_the_model_refuses(dut):
         assert await verdict(dut, encode(instr)) == bad, f"{instr}: {problem(instr, config)}"
         seen.add((instr.opcode, bad))
         seen |= {(name, bad) for name in RARE if instr.fields.get(name)}
-    assert seen == SEEN | {(name, bad) for name in RARE for bad in (False, True)}
+    never = {part for part, name in zip((Opcode.VECTOR, "softmax", "factor"), PARTS) if not parameter(name.upper())}
+    assert seen == (SEEN | {(name, bad) for name in RARE for bad in (False, True)}) - {(part, False) for part in never}
 
 
 @cocotb.test()
 async def refuses_what_the_model_refuses_of_zeros(dut):
     await start(dut)
-    config = EngineConfig(
-        grid=parameter("GRID"),
-        cols=parameter("COLS"),
-        mem_bytes=parameter("MEM_W") // 8,
-        wgt_depth=parameter("WGT_DEPTH"),
-    )
-    for opcode in Opcode:
-        good = next(
-            instr
-            for instr in iter(lambda: almost_right(config), None)
-            if instr.opcode == opcode and not problem(instr, config)
-        )
+    config = engine()
+    for opcode in present():
+        good = right(opcode, config)
         for name in FIELDS[opcode]:
             instr = Instruction(opcode, good.fields | ({name: 0} if name != "opcode" else {}))
             assert await verdict(dut, encode(instr)) == bool(problem(instr, config)), f"{opcode.name} {name}"
@@ -160,20 +170,9 @@ async def refuses_what_the_model_refuses_of_zeros(dut):
 @cocotb.test()
 async def refuses_every_bit_without_a_name(dut):
     await start(dut)
-    config = EngineConfig(
-        grid=parameter("GRID"),
-        cols=parameter("COLS"),
-        mem_bytes=parameter("MEM_W") // 8,
-        wgt_depth=parameter("WGT_DEPTH"),
-    )
-    for opcode in Opcode:
-        good = encode(
-            next(
-                instr
-                for instr in iter(lambda: almost_right(config), None)
-                if instr.opcode == opcode and not problem(instr, config)
-            )
-        )
+    config = engine()
+    for opcode in present():
+        good = encode(right(opcode, config))
         for bit in range(4, 8 * BYTES):
             word = (int.from_bytes(good, "little") | 1 << bit).to_bytes(BYTES, "little")
             try:
@@ -187,4 +186,7 @@ async def refuses_every_bit_without_a_name(dut):
     "grid, cols, mem_w, wgt_depth", first(2, [(8, 64, 128, 8192), (4, 4, 64, 16), (8, 16, 512, 64), (8, 8, 128, 32)])
 )
 def test_instruction_check(grid, cols, mem_w, wgt_depth):
-    run("engine", "gc_instruction_check", {"GRID": grid, "COLS": cols, "MEM_W": mem_w, "WGT_DEPTH": wgt_depth})
+    parts = {name.upper(): 1 for name in PARTS}
+    parts |= {random.choice(list(parts)): 0, random.choice(list(parts)): random.randrange(2)}
+    sizes = {"GRID": grid, "COLS": cols, "MEM_W": mem_w, "WGT_DEPTH": wgt_depth}
+    run("engine", "gc_instruction_check", sizes | parts)

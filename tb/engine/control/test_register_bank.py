@@ -238,7 +238,7 @@ def test_register_bank(windows):
         "MEM_W": random.choice((64, 128, 256, 512)),
         "CONFIG": random.getrandbits(31),
         "CONFIG2": random.getrandbits(31),
-        "CONFIG3": random.getrandbits(16),
+        "CONFIG3": random.getrandbits(19),
     }
     tests = (
         None if windows == 4 else ["answers_as_the_map_says", "every_bit_of_a_window_counts_as_a_change_and_no_other"]

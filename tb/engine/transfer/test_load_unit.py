@@ -146,7 +146,9 @@ async def buffers_get_what_the_model_writes(dut, stall):
         machine = model(parameter("GRID"), parameter("GRID"))
         memory = memory or dram(dut, machine, stall)
         refill(memory, machine)
-        instr = random.choice([random_load, random_load, random_softmax])(machine)
+        instr = random.choice([random_load, random_load, random_softmax if parameter("HAS_SOFTMAX") else random_load])(
+            machine
+        )
         buffers.begin(machine, instr)
         wanted = after(machine, partial(Load, instr=instr))
         await begin(dut, instr)
@@ -176,7 +178,7 @@ async def lengths_that_do_not_agree_are_bad(dut):
         if how.get("packed"):
             beats = -(-6 * machine.config.gate_bytes // machine.config.mem_bytes)
         instr = instruction(Opcode.LOAD, n_words=6, run_beats=beats, n1=1, n2=1, stride_y=3, **how, **loops)
-        if not how and random.getrandbits(1):
+        if not how and parameter("HAS_SOFTMAX") and random.getrandbits(1):
             instr = random_softmax(machine)
         if not instr[field] + wrong:
             continue
@@ -189,6 +191,9 @@ async def lengths_that_do_not_agree_are_bad(dut):
         assert dut.m_bad.value, (field, wrong)
 
 
-@pytest.mark.parametrize("grid, width, mem_w", first(2, [(4, 8, 64), (4, 16, 512), (8, 11, 512)]))
-def test_load_unit(grid, width, mem_w):
-    run("engine", "gc_load_unit", {"GRID": grid, "DW": width, "MEM_W": mem_w, "ADDR_W": 40, "ACCESS_W": ACCESS_W})
+@pytest.mark.parametrize(
+    "grid, width, mem_w, softmax", first(3, [(4, 8, 64, 1), (4, 16, 512, 1), (4, 12, 128, 0), (8, 11, 512, 1)])
+)
+def test_load_unit(grid, width, mem_w, softmax):
+    sizes = {"GRID": grid, "DW": width, "MEM_W": mem_w, "ADDR_W": 40, "ACCESS_W": ACCESS_W}
+    run("engine", "gc_load_unit", sizes | {"HAS_SOFTMAX": softmax})

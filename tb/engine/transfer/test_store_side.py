@@ -195,10 +195,31 @@ async def starts_anew_after_a_reset(dut):
         await bench.execute(random.choice([bench.store, bench.vector])())
 
 
+@cocotb.test()
+async def stores_alone(dut):
+    """Without the unit of VECTOR: its writer is silent."""
+    bench = await started(dut, 0.3)
+    for _ in range(20):
+        await bench.execute(bench.store())
+
+
+WITH_VECTOR = [
+    "memory_holds_what_the_model_writes",
+    "a_scrub_clears_the_table",
+    "lengths_that_do_not_agree_are_bad",
+    "starts_anew_after_a_reset",
+]
+
+
 @pytest.mark.parametrize(
     "grid, width, mem_w, addr_w",
     first(1, [(4, 8, 64, 40), (4, 16, 512, 48), (8, 11, 128, 32), (8, 16, 256, 40)]),
 )
 def test_store_side(grid, width, mem_w, addr_w):
     sizes = {"GRID": grid, "DW": width, "MEM_W": mem_w, "ADDR_W": addr_w, "ACCESS_W": ACCESS_W}
-    run("engine", "gc_store_side", sizes, sim="verilator")
+    run("engine", "gc_store_side", sizes, sim="verilator", testcase=WITH_VECTOR)
+
+
+def test_store_side_without_vector():
+    sizes = {"GRID": 4, "DW": random.randint(8, 16), "MEM_W": 64, "ADDR_W": 40, "ACCESS_W": ACCESS_W}
+    run("engine", "gc_store_side", sizes | {"HAS_VECTOR": 0}, sim="verilator", testcase="stores_alone")

@@ -12,7 +12,18 @@ from tb.support.runner import expect_elaboration_error
 from tb.support.tools import tool_environment
 
 SMALL = dict(
-    grid=4, cols=4, data_width=8, mem_bytes=8, act_depth=64, wgt_depth=16, grad_depth=16, gate_depth=64, acc_width=24
+    grid=4,
+    cols=4,
+    data_width=8,
+    mem_bytes=8,
+    act_depth=64,
+    wgt_depth=16,
+    grad_depth=16,
+    gate_depth=64,
+    acc_width=24,
+    has_vector=0,
+    has_softmax=0,
+    has_factor=0,
 )
 LARGE = dict(
     grid=4,
@@ -45,6 +56,9 @@ OUTSIDE = [
     (dict(acc_width=23), "ACC_W_"),
     (dict(acc_width=49), "ACC_W_"),
     (dict(data_width=16, acc_width=35), "ACC_W_must"),
+    (dict(has_vector=2), "HAS_VECTOR_HAS"),
+    (dict(has_softmax=2), "HAS_VECTOR_HAS"),
+    (dict(has_factor=2), "HAS_VECTOR_HAS"),
 ]
 
 

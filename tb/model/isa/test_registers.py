@@ -84,6 +84,9 @@ def test_bits_and_values_of_the_package():
         ("STATUS", "bus_open"): reg.BUS_OPEN,
         ("STATUS", "locked_write"): reg.LOCKED_WRITE,
         ("LOCK", "windows"): reg.LOCK_WINDOWS,
+        ("CONFIG3", "has_vector"): reg.HAS_VECTOR,
+        ("CONFIG3", "has_softmax"): reg.HAS_SOFTMAX,
+        ("CONFIG3", "has_factor"): reg.HAS_FACTOR,
     }
     for name in ("IRQ_ENABLE", "IRQ_STATUS"):
         mine |= {(name, "done"): reg.IRQ_DONE, (name, "failed"): reg.IRQ_FAILED}
@@ -120,7 +123,9 @@ def test_windows_of_the_package():
 
 def test_configuration_of_the_package():
     drawn = {
-        name: random.choice(LEGAL[name]) for name in ("act_depth", "wgt_depth", "grad_depth", "gate_depth", "mem_bytes")
+        name: random.choice(LEGAL[name])
+        for name in LEGAL
+        if name.endswith("_depth") or name.startswith("has_") or name == "mem_bytes"
     }
     config = EngineConfig(data_width=random.choice(range(8, 17)), acc_width=random.randint(36, 48), **drawn)
     values = {
@@ -131,7 +136,8 @@ def test_configuration_of_the_package():
             "beat": config.mem_bytes.bit_length() - 1,
         },
         "CONFIG2": {name: getattr(config, f"{name}_depth").bit_length() - 1 for name in ("act", "wgt", "grad", "gate")},
-        "CONFIG3": {"acc_w": config.acc_width, "windows": len(WINDOWS)},
+        "CONFIG3": {"acc_w": config.acc_width, "windows": len(WINDOWS)}
+        | {name: getattr(config, name) for name in ("has_vector", "has_softmax", "has_factor")},
     }
     assert config.config_registers == tuple(
         sum(fields[bits.name] << bits.low for bits in WORDS[OFFSETS[name]].bits) for name, fields in values.items()
