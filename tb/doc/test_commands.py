@@ -73,7 +73,7 @@ def test_gradcore(command, folder, monkeypatch, capsys):
         assert cli.run(words) == 0 and seen
     elif words[0] in ("import", "export"):  # they run in tb/model/frontends/test_onnx_cli.py
         assert cli.run(words) in (cli.USER, cli.MISSING)  # no model, or no onnx-ir
-        assert re.search(r"\.(onnx|cfg): cannot be read|onnx-ir is not installed", capsys.readouterr().err)
+        assert re.search(r"\.(onnx|cfg|prototxt): cannot be read|onnx-ir is not installed", capsys.readouterr().err)
     elif any(is_board(word) for word in words):
         assert cli.run(words) == cli.USER and capsys.readouterr().err.startswith("error: /dev/")  # no board
     else:

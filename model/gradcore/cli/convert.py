@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands import and export: a model of ONNX or Darknet as a network with weights, and trained weights in an ONNX
-model."""
+"""The commands import and export: a model of ONNX, Darknet or Caffe as a network with weights, and trained weights in
+an ONNX model."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +10,7 @@ import typer
 from gradcore.cli.common import UserError, app, is_given, screen_beside
 from gradcore.data import datasets
 from gradcore.files.atomic import make_folder
-from gradcore.frontends import darknet, onnx_model
+from gradcore.frontends import caffe, darknet, onnx_model
 from gradcore.frontends.errors import ModelError
 from gradcore.frontends.imported import Imported
 from gradcore.network.description import OPTIMISERS
@@ -24,10 +24,21 @@ OnnxFile = Annotated[Path, typer.Argument(metavar="MODEL.onnx", help="ONNX model
 @app.command("import")
 def import_command(
     context: typer.Context,
-    model: Annotated[Path, typer.Argument(metavar="MODEL.onnx|NET.cfg", help="ONNX model, or network of Darknet")],
+    model: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL.onnx|NET.cfg|NET.prototxt", help="ONNX model, network of Darknet, network of Caffe"
+        ),
+    ],
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="folder for net.toml and weights.npz")],
-    weights: Annotated[Path | None, typer.Option(help=".weights file of Darknet [default: initial weights]")] = None,
-    images: Annotated[int | None, typer.Option(min=1, help="of an epoch, for Darknet's steps")] = None,
+    weights: Annotated[
+        Path | None, typer.Option(help=".weights of Darknet, .caffemodel of Caffe [default: initial weights]")
+    ] = None,
+    solver: Annotated[Path | None, typer.Option(help=".prototxt of Caffe's solver")] = None,
+    images: Annotated[int | None, typer.Option(min=1, help="of an epoch, for steps of Darknet and Caffe")] = None,
+    input_shape: Annotated[
+        str, typer.Option("--input", metavar="MAPS,ROWS,COLUMNS", help="of an image, for a .prototxt without it")
+    ] = "",
     loss: Annotated[str, typer.Option(help=", ".join(LOSSES))] = "softmax_cross_entropy",
     optimiser: Annotated[str, typer.Option(help=", ".join(OPTIMISERS))] = "momentum",
     learning_rate: Annotated[float, typer.Option(help="of the mean loss of a minibatch")] = 0.01,
@@ -39,9 +50,9 @@ def import_command(
     data: Annotated[str, typer.Option(help="as for train: choose the binary points from its training images")] = "",
     name: Annotated[str, typer.Option(help="of the network [default: the file's]")] = "",
 ) -> None:
-    """Write a model of ONNX or Darknet as net.toml and weights.npz, which train --weights begins with.
+    """Write a model of ONNX, Darknet or Caffe as net.toml and weights.npz, which train --weights begins with.
 
-    A .cfg says itself how it is trained: with it the options of loss, optimiser, rate, momentum and decay are refused.
+    A .cfg and a solver say how it is trained: with them the options of optimiser, rate, momentum and decay are refused.
     """
     fields: dict[str, Any] = dict(
         loss=loss,
@@ -59,7 +70,8 @@ def import_command(
         chosen = datasets.load(data)
         given["calibration"] = chosen.x_train, chosen.y_train
     try:
-        found = _imported(model, weights, images, name or model.stem, given)
+        own = dict(weights=weights, solver=solver, images=images, input_shape=_sizes(input_shape))
+        found = _imported(model, own, name or model.stem, given)
     except ModelError as error:
         raise UserError(f"{model}: {error}") from error
     except ImagesError as error:
@@ -71,16 +83,38 @@ def import_command(
     screen.print(f"{out}: net.toml and weights.npz, {layers} layers, {words} weights and biases", markup=False)
 
 
-def _imported(file: Path, weights: Path | None, images: int | None, name: str, given: dict[str, Any]) -> Imported:
+# The kinds of files, by suffix, and the options that they alone have.
+OWN = {".cfg": ("weights", "images"), ".prototxt": ("weights", "solver", "images", "input_shape")}
+TRAINING = ("optimiser", "learning_rate", "momentum", "weight_decay")
+
+
+def _imported(file: Path, own: dict[str, Any], name: str, given: dict[str, Any]) -> Imported:
     """The model of a file. Raises UserError for options that are not its own, and what the front ends raise."""
+    known = OWN.get(file.suffix, ())
+    own = {key: value for key, value in own.items() if value is not None}
+    for option in own:
+        if option not in known:
+            kinds = " or ".join(suffix for suffix, options in OWN.items() if option in options)
+            raise UserError(f"--{option.removesuffix('_shape')}: goes with a {kinds} alone")
+    says = file if file.suffix == ".cfg" else own.get("solver")
+    refused = {"loss"} if known else set()
+    for option in sorted((refused | set(TRAINING if says else ())) & set(given)):
+        raise UserError(f"--{option.replace('_', '-')}: {file if option == 'loss' else says} says it; change it there")
     if file.suffix == ".cfg":
-        if wrong := sorted({"loss", "optimiser", "learning_rate", "momentum", "weight_decay"} & set(given)):
-            raise UserError(f"--{wrong[0].replace('_', '-')}: {file} says it; change it there")
-        return darknet.from_darknet(file, weights, images, name=name, **given)
-    for option, value in (("weights", weights), ("images", images)):
-        if value is not None:
-            raise UserError(f"--{option}: goes with a .cfg of Darknet alone")
+        return darknet.from_darknet(file, name=name, **own, **given)
+    if file.suffix == ".prototxt":
+        return caffe.from_caffe(file, name=name, **own, **given)
     return onnx_model.from_onnx(file, name=name, **given)
+
+
+def _sizes(text: str) -> tuple[int, int, int] | None:
+    """Maps, rows and columns of --input. Raises UserError."""
+    if not text:
+        return None
+    sizes = [int(part) if part.isdecimal() else 0 for part in text.split(",")]
+    if len(sizes) != 3 or min(sizes) < 1:
+        raise UserError(f"--input: {text!r} is not MAPS,ROWS,COLUMNS")
+    return sizes[0], sizes[1], sizes[2]
 
 
 @app.command("export")

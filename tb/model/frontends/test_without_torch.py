@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Without PyTorch and onnx-ir: the package is imported, the functions say what is missing."""
+"""Without PyTorch, onnx-ir and protobuf: the package is imported, the functions say what is missing."""
 
 import subprocess
 import sys
@@ -8,10 +8,10 @@ import pytest
 
 import gradcore
 
-BLOCKED = "import sys; sys.modules['torch'] = sys.modules['onnx_ir'] = None; import gradcore; "
+BLOCKED = "import sys; sys.modules.update(dict.fromkeys(('torch', 'onnx_ir', 'google.protobuf'))); import gradcore; "
 
 
-@pytest.mark.parametrize("missing, module", [("torch", "torch_model"), ("onnx_ir", "onnx_model")])
+@pytest.mark.parametrize("missing, module", [("torch", "torch_model"), ("onnx_ir", "onnx_model"), ("google", "caffe")])
 def test_importing_needs_neither(missing, module):
     code = f"import gradcore, gradcore.frontends.{module}, sys; assert '{missing}' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
@@ -23,6 +23,7 @@ def test_importing_needs_neither(missing, module):
         ("gradcore.from_torch(None, (1, 2, 2), None, None)", "PyTorch is not installed: pip install 'gradcore[torch]'"),
         ("gradcore.to_torch('x', None)", "PyTorch is not installed: pip install 'gradcore[torch]'"),
         ("gradcore.from_onnx('x')", "onnx-ir is not installed: pip install 'gradcore[onnx]'"),
+        ("gradcore.from_caffe('x')", "protobuf is not installed: pip install 'gradcore[caffe]'"),
         ("gradcore.to_onnx('x', 'y')", "onnx-ir is not installed: pip install 'gradcore[onnx]'"),
     ],
 )
