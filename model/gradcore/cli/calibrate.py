@@ -16,7 +16,7 @@ from gradcore.host import model_file
 from gradcore.network.description import Network
 from gradcore.network.net_text import text_of
 from gradcore.ops.layer import LAYER_FORMATS
-from gradcore.reference.calibration import Calibration, ImagesError, calibrate
+from gradcore.reference.calibration import AHEAD, STEPS, Calibration, ImagesError, calibrate
 from gradcore.reference.trainer import State, real_of
 
 
@@ -26,14 +26,15 @@ def calibrate_command(
     data: DataOption = "digits",
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="initial weights, choice of the images")] = 1,
     weights: Annotated[Path | None, typer.Option(help="weights.npz or checkpoint to begin with")] = None,
+    ahead: Annotated[int, typer.Option(min=STEPS, help="minibatches in floating point")] = AHEAD,
     out: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="folder for net.toml and, with --weights, weights.npz")
     ] = None,
     json_file: JsonOption = "",
 ) -> None:
-    """Choose the binary points that a network leaves open: four minibatches are trained in float64 and in integers."""
+    """Choose the binary points that a network leaves open: what some minibatches hold in floating point decides."""
     screen, network = screen_beside(json_file), networks.load(net)
-    found = with_points(network, data, seed, weights)
+    found = with_points(network, data, seed, weights, ahead)
     rows = table(found)
     write_json(json_file, {"input": found.network.input_frac, "layers": rows, "warnings": found.warnings})
     if json_file != "-":
@@ -50,13 +51,13 @@ def calibrate_command(
         write_text(make_folder(out) / "net.toml", text_of(found.network))
 
 
-def with_points(network: Network, data: str, seed: int, weights: StrPath | None) -> Calibration:
+def with_points(network: Network, data: str, seed: int, weights: StrPath | None, ahead: int = AHEAD) -> Calibration:
     """`calibrate` by a data set's training images, beginning with the weights of a file. Raises UserError, DataError,
     FileError, NetworkError."""
     dataset = datasets.load(data)
     real = real_weights(weights, network) if weights else None
     try:
-        return calibrate(network, dataset.x_train, dataset.y_train, seed, real)
+        return calibrate(network, dataset.x_train, dataset.y_train, seed, real, ahead)
     except ImagesError as error:
         raise UserError(f"--data {data}: {error}") from error
 

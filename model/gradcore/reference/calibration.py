@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Binary points chosen from what a network's tensors hold, instead of guessed (doc/numerics.md, "Calibration").
 
-Some minibatches are trained in float64. Each tensor gets the fraction width that loses least there: rounding on one
-side, saturation on the other. Then the same minibatches are trained in integers, and the two compared.
+Some hundred minibatches are trained in floating point, far enough to see how values grow. Each tensor gets the fraction
+width that loses least there: rounding on one side, saturation on the other. Then the first minibatches are trained in
+integers, and the two compared.
 """
 
 from dataclasses import dataclass, replace
@@ -18,13 +19,14 @@ from gradcore.reference.float_trainer import FloatTrainer
 from gradcore.reference.saturation import Saturations
 from gradcore.reference.trainer import STATE, ReferenceTrainer, State, real_of, state_of
 
-STEPS = 4
+STEPS = 4  # that are compared
+AHEAD = 200  # in floating point, unless another number is asked for
 WARN_ABOVE = 0.01  # distance of a layer's weights from those in float64, relative to their norm
-# How far values may grow in later steps. The first that keeps all layers below WARN_ABOVE is taken.
-ROOMS = (16.0, 8.0, 4.0, 2.0, 1.0)
+# Room above the largest values of all steps. The first that keeps all layers below WARN_ABOVE is taken.
+ROOMS = (2.0, 1.0, 0.5, 0.25)
 DIVERGES = 4.0  # growth of the norm of all weights in a step
 MOMENTA, IN_MOMENTUM = STATE[2:], ("learning_rate", "weight_decay", "minibatch")
-SAMPLES = 1 << 16  # of a tensor in a step
+SAMPLES, SAMPLES_AHEAD = 1 << 16, 1 << 10  # of a tensor in one of the first steps, in a later one
 Minibatches = list[tuple[np.ndarray, np.ndarray]]  # real images (N, C, H, W), labels (N,)
 
 
@@ -35,8 +37,8 @@ class ImagesError(ValueError):
 @dataclass(frozen=True)
 class Calibration:
     """network: with the chosen formats; errors: by layer with trained weights the distance of its weights and biases
-    after the steps from those in float64, relative to their norm; saturations: of the steps in integers; diverges: the
-    step in which the training in float64 ran away, or None."""
+    after STEPS from those in float64, relative to their norm; saturations: of these steps in integers; diverges: the
+    step in which the training in floating point ran away, or None."""
 
     network: Network
     errors: dict[str, float]
@@ -51,37 +53,35 @@ class Calibration:
     @property
     def warnings(self) -> list[str]:
         """What the user should know before training: lines of text."""
+        lines = []
         if self.diverges is not None:
-            return [f"in float64 the weights run away in step {self.diverges + 1}: the learning rate is too large"]
-        return [
-            f"layer '{name}': after {STEPS} steps its weights are {100 * error:.1f} % off those in float64"
-            for name, error in self.errors.items()
-            if not error <= WARN_ABOVE
-        ]
+            number = self.diverges + 1
+            lines = [f"in floating point the weights run away in step {number}: the learning rate is too large"]
+        if self.diverges is None or self.diverges >= STEPS:
+            lines += [
+                f"layer '{name}': after {STEPS} steps its weights are {100 * error:.1f} % off those in float64"
+                for name, error in self.errors.items()
+                if not error <= WARN_ABOVE
+            ]
+        return lines
 
 
 def calibrate(
-    network: Network, images: np.ndarray, labels: ArrayLike, seed: int = 1, real: State | None = None
+    network: Network,
+    images: np.ndarray,
+    labels: ArrayLike,
+    seed: int = 1,
+    real: State | None = None,
+    ahead: int = AHEAD,
 ) -> Calibration:
     """Choose the binary points that `network` leaves open: those that it or its layers have in `formats` stay.
 
-    images (N, C, H, W), of which `seed` draws STEPS minibatches, and their labels (N,): bytes mean 0..1, all others
-    themselves. real: the weights, biases and momenta to begin with, None for the initial ones of `seed`. Raises
-    ImagesError for images that the network does not read, NetworkError where no formats fit each other.
+    images (N, C, H, W), of which `seed` draws `ahead` minibatches (at least STEPS), and their labels (N,): bytes mean
+    0..1, all others themselves. real: the weights, biases and momenta to begin with, None for the initial ones of
+    `seed`. Raises ImagesError for images that the network does not read, NetworkError where no formats fit each other.
     """
-    batches = _minibatches(network, images, np.asarray(labels), seed)
-    trainer, found, diverges = FloatTrainer(network, seed, np.float64), _Values(network), None
-    if real is not None:
-        trainer.state = [dict(layer) for layer in real]
-    found.add_state(trainer)
-    for step, (x, labels) in enumerate(batches):
-        before = _norm(trainer)
-        trainer.step(x, labels, step)
-        found.add_step(x, trainer)
-        if not _norm(trainer) <= DIVERGES * before:
-            diverges = step
-            break
-        found.add_state(trainer)
+    batches = _minibatches(network, images, np.asarray(labels), seed, max(ahead, STEPS))
+    found, diverges = _values(network, batches, seed, real)
     tried, refused = list[Calibration](), None
     for room in ROOMS:
         try:
@@ -89,33 +89,55 @@ def calibrate(
         except NetworkError as error:
             refused = error
             continue
-        tried.append(Calibration(chosen, *_compare(chosen, batches, seed, real), diverges))
-        if tried[-1].worst <= WARN_ABOVE or diverges is not None:
+        tried.append(Calibration(chosen, *_compare(chosen, batches[:STEPS], seed, real), diverges))
+        if tried[-1].worst <= WARN_ABOVE or (diverges is not None and diverges < STEPS):
             return tried[-1]
     if refused and not tried:
         raise refused
     return min(tried, key=lambda one: one.worst)
 
 
-def _minibatches(network: Network, images: np.ndarray, labels: np.ndarray, seed: int) -> Minibatches:
-    """STEPS of them, of different images as far as there are enough; then they come again."""
+def _minibatches(network: Network, images: np.ndarray, labels: np.ndarray, seed: int, count: int) -> Minibatches:
+    """`count` of them, of different images as far as there are enough; then they come again."""
     if images.ndim != 4 or images.shape[1:] != network.shape or not len(images):
         raise ImagesError(f"images of shape {images.shape} where the network reads (N, {network.shape})")
     if labels.shape != images.shape[:1] or labels.min() < 0 or labels.max() >= network.classes:
         raise ImagesError(f"labels of shape {labels.shape} are not a class 0..{network.classes - 1} for each image")
     order = np.random.Generator(np.random.PCG64(seed)).permutation(len(images))
-    chosen = np.resize(order, (STEPS, network.minibatch))
+    chosen = np.resize(order, (count, network.minibatch))
     batches = [(real_images(images[index]), labels[index]) for index in chosen]
     if not all(np.isfinite(x).all() for x, _ in batches):
         raise ImagesError("images with infinite or NaN pixels")
     return batches
 
 
+def _values(network: Network, batches: Minibatches, seed: int, real: State | None) -> tuple["_Values", int | None]:
+    """(what the steps in floating point see, the step in which they run away). The first ones are in float64."""
+    trainer, found = FloatTrainer(network, seed, np.float64), _Values(network)
+    if real is not None:
+        trainer.state = [dict(layer) for layer in real]
+    found.add_state(trainer)
+    for step, (x, labels) in enumerate(batches):
+        if step == STEPS:
+            trainer.dtype = np.float32
+            trainer.state = [{key: x.astype(np.float32) for key, x in layer.items()} for layer in trainer.state]
+            found.most = SAMPLES_AHEAD
+        before = _norm(trainer)
+        trainer.step(x, labels, step)
+        runs_away = not _norm(trainer) <= DIVERGES * before
+        if not runs_away or step < STEPS:
+            found.add_step(x, trainer)
+        if runs_away:
+            return found, step
+        found.add_state(trainer)
+    return found, None
+
+
 class _Values:
     """What has been seen, by layer number (None: the input) and kind of format: samples and the largest magnitude."""
 
     def __init__(self, network: Network) -> None:
-        self.network = network
+        self.network, self.most = network, SAMPLES
         self.samples: dict[tuple[int | None, str], list[np.ndarray]] = {}
         self.largest: dict[tuple[int | None, str], float] = {}
 
@@ -126,7 +148,7 @@ class _Values:
             return
         key = layer, kind
         self.largest[key] = max(self.largest.get(key, 0.0), float(values.max()))
-        self.samples.setdefault(key, []).append(values[:: -(-values.size // SAMPLES)])
+        self.samples.setdefault(key, []).append(values[:: -(-values.size // self.most)])
 
     def add_state(self, trainer: FloatTrainer) -> None:
         """Weights, biases and momenta as they are. Biases begin at zero and get the range of the weights at least."""
@@ -147,17 +169,12 @@ class _Values:
                     self.add(node.layer, "delta", trainer.last["deltas"][node.name])
 
     def fractions(self, room: float) -> dict[tuple[int | None, str], int]:
-        """The best fraction width of everything that was not zero throughout, where values may grow by `room`."""
-        network, best = self.network, {}
-        beta = network.momentum if network.has_momentum else 0.0
-        # Weights and updates grow less than activations and local gradients. A momentum has not yet grown to what equal
-        # gradients would make of it.
-        weight = max(room / 2, 1.0)
-        rooms = {"input": 1.0, "weight": weight, "bias": weight} | dict.fromkeys(MOMENTA, weight / (1 - beta**STEPS))
+        """The best fraction width of everything that was not zero throughout, with `room` above the largest values."""
+        best = {}
         for (layer, kind), largest in self.largest.items():
             if largest:
-                values = np.concatenate(self.samples[layer, kind])
-                best[layer, kind] = best_fraction(values, largest, rooms.get(kind, room), network.data_width)
+                values, above = np.concatenate(self.samples[layer, kind]), 1.0 if kind == "input" else room
+                best[layer, kind] = best_fraction(values, largest, above, self.network.data_width)
         return best
 
 
