@@ -72,6 +72,10 @@ def train(
     out: Annotated[Path, typer.Option(help="run folder")] = Path("build/run"),
     engine: EngineOption = "",
     weights: Annotated[Path | None, typer.Option(help="weights.npz or checkpoint to begin with")] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="FIELD=VALUE", help="in the place of what NET has: train.minibatch=16"),
+    ] = None,
     calibrate: Annotated[
         bool, typer.Option("--calibrate", help="choose the binary points that NET leaves open from the data")
     ] = False,
@@ -86,6 +90,8 @@ def train(
     """Train a network and compare every weight with the reference trainer."""
     if net is None and not resume:
         raise UserError("NET is missing: name a network, or give --resume")
+    if changes and net is None:
+        raise UserError("--set: changes a NET, and none is given")
     if resume and force:
         raise UserError("--force: drops a run, --resume continues it")
     options: dict[str, Any] = dict(
@@ -101,7 +107,7 @@ def train(
         calibrate=calibrate,
     )
     given = {name: value for name, value in options.items() if is_given(context, name)}
-    screen, wanted = screen_beside(json_file), networks.load(net) if net else None
+    screen, wanted = screen_beside(json_file), networks.load(net, changes or ()) if net else None
     with ExitStack() as stack:
         folder: RunFolder | None = None
         begun, problem = None, ""
@@ -111,7 +117,7 @@ def train(
         if begun:
             run = continued(begun, wanted, given, out)
         elif net and wanted:
-            run = fresh(net, wanted, options)
+            run = fresh(net, wanted, options, changed=bool(changes))
         else:
             raise UserError(f"{out}: there is no run to resume")
         if calibrate and not begun:
@@ -151,8 +157,8 @@ def train(
     raise typer.Exit(MISMATCH if summary.failed(found) else OK)
 
 
-def fresh(net: Path, network: Network, options: dict[str, Any]) -> Checkpoint:
-    """A new run by the command's options, before `calibrated`."""
+def fresh(net: Path, network: Network, options: dict[str, Any], changed: bool = False) -> Checkpoint:
+    """A new run by the command's options, before `calibrated`. changed: the network is not what the file says."""
     config, backend, stall = engine_config(options["engine"], network.data_width), options["backend"], options["stall"]
     memory = memory_of(backend, stall)
     configuration = {
@@ -169,7 +175,7 @@ def fresh(net: Path, network: Network, options: dict[str, Any]) -> Checkpoint:
         progress = beginning(network, initial_state(options["weights"], network))
         assert progress.state is not None
         configuration["initial_sha256"] = weights_sha256(progress.state)
-    text = files.read_bytes(net).decode()
+    text = text_of(network) if changed else files.read_bytes(net).decode()
     return Checkpoint(
         Model(text, options["seed"], configuration["engine"], options["data"], []), configuration, progress
     )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reader of net.toml."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any
 
@@ -15,27 +15,55 @@ from gradcore.ops.kinds import KINDS
 from gradcore.ops.layer import LAYER_FORMATS, Layer
 
 
-def load(path: StrPath) -> Network:
-    """The network of a net.toml file. Raises NetworkError, which names the file, for anything wrong in it, also when it
-    cannot be read."""
+def load(path: StrPath, changes: Sequence[str] = ()) -> Network:
+    """The network of a net.toml file with `changes` (see `parse`). Raises NetworkError, which names the file, for
+    anything wrong in it, also when it cannot be read."""
     try:
         text = toml_text.read(path)
     except (OSError, ValueError) as error:
         raise NetworkError(
             "file", f"cannot be read: {getattr(error, 'strerror', None) or error}", file=str(path)
         ) from error
-    return parse(text, path)
+    return parse(text, path, changes)
 
 
-def parse(text: str, file: StrPath = "") -> Network:
-    """The network of the text of a net.toml. Raises NetworkError, which names `file`."""
+def parse(text: str, file: StrPath = "", changes: Sequence[str] = ()) -> Network:
+    """The network of the text of a net.toml. changes: "field=value", as train.minibatch=16 or layer.0.maps=32, each put
+    in the place of what the text has. Raises NetworkError, which names `file`."""
     try:
-        return network_of(toml_text.parse(text))
+        table = toml_text.parse(text)
+        for change in changes:
+            _change(table, change)
+        return network_of(table)
     except NetworkError as error:
         error.file = str(file)
         raise
     except ValueError as error:
         raise NetworkError("syntax", str(error), file=str(file)) from error
+
+
+def _change(table: dict[str, Any], change: str) -> None:
+    """Put a field of a parsed net.toml. Raises NetworkError."""
+    path, equals, value = (part.strip() for part in change.partition("="))
+    *parents, field = path.split(".")
+    if not equals or not all((*parents, field)):
+        raise NetworkError(change, "is not FIELD=VALUE", "train.minibatch=16, layer.0.maps=32")
+    at: Any = table
+    for parent in parents:
+        if isinstance(at, list):
+            if not parent.isdecimal() or int(parent) >= len(at):
+                raise NetworkError(path, f"there is no layer {parent}", f"layer.0 to layer.{len(at) - 1}")
+            at = at[int(parent)]
+        else:
+            at = at.setdefault(parent, {})
+        if not isinstance(at, (dict, list)):
+            raise NetworkError(path, f"'{parent}' is no table", parent)
+    if isinstance(at, list):
+        raise NetworkError(path, "is a layer, not a field of one", f"{path}.maps=32")
+    try:
+        at[field] = toml_text.parse(f"value = {value}")["value"]
+    except ValueError:
+        at[field] = value  # a word without quotation marks
 
 
 def network_of(table: Mapping[str, Any]) -> Network:
