@@ -5,8 +5,7 @@ import json
 import secrets
 import shlex
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -14,7 +13,6 @@ from typing import Annotated, Any, NoReturn
 import numpy as np
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from gradcore import network as networks
 from gradcore.cli.calibrate import real_weights, with_points
@@ -36,6 +34,7 @@ from gradcore.cli.common import (
     screen_beside,
     write_json,
 )
+from gradcore.cli.progress_bar import progress_of
 from gradcore.data import datasets
 from gradcore.data.datasets import Dataset
 from gradcore.files import atomic as files
@@ -273,7 +272,7 @@ def _train(
     check = "none" if configuration["backend"] == "reference" else configuration["check"]
     options = runs.Options(configuration["epochs"], configuration["seed"], check, configuration["float32"], minutes)
     try:
-        with progress_of(screen, options.epochs, len(dataset.y_train)) as progress:
+        with progress_of(screen, options.epochs, len(dataset.y_train), configuration["backend"]) as progress:
             return runs.train(
                 network,
                 dataset,
@@ -287,23 +286,3 @@ def _train(
         if folder.begun:
             error.add_note(f"to continue: gradcore train --resume --out {shlex.quote(str(folder.path))}")
         raise
-
-
-@contextmanager
-def progress_of(screen: Console, epochs: int, images: int) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """A function that shows minibatches and epochs: a bar on a terminal, a line per epoch everywhere."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=screen, disable=not screen.is_terminal, transient=True) as bar:
-        task = bar.add_task("training", total=epochs * images)
-        accuracy = ""
-
-        def show(entry: dict[str, Any]) -> None:
-            nonlocal accuracy
-            done = (entry["epoch"] - 1) * images + entry["images"]
-            if "test_accuracy" in entry:
-                accuracy = f"  accuracy {entry['test_accuracy']:.3f}"
-                screen.print(summary.epoch_line(entry, epochs), markup=False)
-            text = f"epoch {entry['epoch']}/{epochs}  loss {entry['loss']:.4f}{accuracy}"
-            bar.update(task, completed=done, description=text)
-
-        yield show
