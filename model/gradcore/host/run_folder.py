@@ -12,7 +12,7 @@ from gradcore.host.checkpoint import Checkpoint
 
 CHECKPOINT, PREVIOUS, REPORT = "checkpoint.npz", "checkpoint.previous.npz", "report.json"
 # of a training or a benchmark
-RESULTS = (REPORT, "weights.npz", "loss.png", "timeline.png", "trace.json", "roofline.png")
+RESULTS = (REPORT, "weights.npz", "epochs.csv", "loss.png", "timeline.png", "trace.json", "roofline.png")
 LOCK = ".lock"
 
 

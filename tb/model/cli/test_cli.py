@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line: exit codes, what an error names, what a run leaves behind."""
 
+import csv
 import json
 import os
 import subprocess
@@ -215,6 +216,10 @@ def test_reference_run_leaves_a_folder_that_repeats(tmp_path, net):
         assert json.loads((out / "run.json").read_text())["seed"] == 7
         assert (out / "net.toml").read_text() == NET
         assert (out / "loss.png").stat().st_size > 1000
+        rows = list(csv.DictReader((out / "epochs.csv").open()))
+        assert [int(row["epoch"]) for row in rows] == [1, 2] and "saturations" not in rows[0]
+        for key in ("loss", "test_accuracy", "float32_loss"):
+            assert [float(row[key]) for row in rows] == [entry[key] for entry in found["history"]]
         assert done.stdout.splitlines()[-1].endswith(found["weights_sha256"])
         assert "\x1b" not in done.stdout + done.stderr
         hashes.append(found["weights_sha256"])
