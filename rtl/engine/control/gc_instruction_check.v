@@ -194,14 +194,14 @@ module gc_instruction_check #(
     wire vec_shifts   = vec_operation == ADD && (vec_shift_a[4] || vec_shift_b[4]);
 
     // What was found, by opcode.
-    reg [3:0] opcode_q;
+    reg [15:0] is_q;              // one bit for each opcode
     reg       transfer_q, strides_q, update_q, vectors_q, map_q, load_q, rows_q;
     reg [1:0] compute_q;
     reg [2:0] vector_q;
-    wire vectors  = opcode_q == LOAD || opcode_q == STORE;
-    wire rows     = opcode_q == LOADW || opcode_q == UPDATE;
+    wire vectors  = is_q[LOAD] || is_q[STORE];
+    wire rows     = is_q[LOADW] || is_q[UPDATE];
     always @(posedge clk) begin
-        opcode_q   <= opcode;
+        is_q       <= 16'd1 << opcode;
         transfer_q <= bad_transfer;
         strides_q  <= bad_strides;
         update_q   <= bad_update;
@@ -211,20 +211,20 @@ module gc_instruction_check #(
         rows_q     <= bad_rows;
         compute_q  <= {bad_counts || bad_choices, bad_split || bad_keep || bad_factor || bad_skip || bad_folds};
         vector_q   <= {vec_beats || vec_counts, vec_large || vec_shifts, vec_kind || vec_indices || vec_drops};
-        m_bad      <= (opcode_q == END && spare_end)
-                   || (opcode_q == LOAD && (spare_load || load_q)) || (opcode_q == LOADW && spare_loadw)
-                   || (opcode_q == STORE && (spare_store || map_q))
-                   || (opcode_q == UPDATE && (spare_update || update_q))
-                   || (opcode_q == COMPUTE && (spare_compute || |compute_q))
-                   || (opcode_q == VECTOR && (HAS_VECTOR == 0 || spare_vector || |vector_q))
+        m_bad      <= (is_q[END] && spare_end)
+                   || (is_q[LOAD] && (spare_load || load_q)) || (is_q[LOADW] && spare_loadw)
+                   || (is_q[STORE] && (spare_store || map_q))
+                   || (is_q[UPDATE] && (spare_update || update_q))
+                   || (is_q[COMPUTE] && (spare_compute || |compute_q))
+                   || (is_q[VECTOR] && (HAS_VECTOR == 0 || spare_vector || |vector_q))
                    || (vectors && vectors_q) || (rows && rows_q)
-                   || ((vectors || rows) && transfer_q) || ((vectors || opcode_q == LOADW) && strides_q);
+                   || ((vectors || rows) && transfer_q) || ((vectors || is_q[LOADW]) && strides_q);
     end
 
-    wire _unused = &{1'b0, common_unused, base_sel_unused, store_unused, load_unused, base_unused, update_unused,
-                     compute_unused, addr, stride1, stride2, momentum_addr,
-                     vec_unused, vec_addr, vec_addr_b, vec_addr_out, vec_stride_y, vec_stride_x, vec_advance_y,
-                     vec_advance_x, vec_shift, vec_shift_a, vec_shift_b};
+    wire _unused = &{1'b0, is_q[15:7], common_unused, base_sel_unused, store_unused, load_unused, base_unused,
+                     update_unused, compute_unused, addr, stride1, stride2, momentum_addr, vec_unused, vec_addr,
+                     vec_addr_b, vec_addr_out, vec_stride_y, vec_stride_x, vec_advance_y, vec_advance_x, vec_shift,
+                     vec_shift_a, vec_shift_b};
 endmodule
 
 `default_nettype wire
