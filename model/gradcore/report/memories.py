@@ -35,14 +35,18 @@ def memories(config: EngineConfig) -> list:
     """The engine's buffers: two operand buffers and the gate buffer have a bank for each lane, the weight buffer has
     memories of one word, the gradient buffer one of `acc_width` bits for each column. VECTOR has two for the pixels
     that it keeps and two for each word that is looked up in its table in a cycle."""
+    looked_up = min(LOOKED_UP, config.mem_bytes // config.word_bytes)
+    vector = [
+        Memories("pixels", 2, PIXEL_DEPTH, 8 * config.mem_bytes),
+        Memories("table", 2 * looked_up, TABLE_DEPTH, TABLE_WIDTH),
+    ]
     parts = min(8 if config.groups > 4 else 4, max(config.wgt_depth // config.cols, 1))
     return [
         Memories("operands", 2 * config.lanes, config.act_depth, config.data_width),
         Memories("gates", config.lanes, config.gate_depth, 1),
         Memories("weights", config.cols * parts, config.wgt_depth // parts, config.data_width),
         Memories("gradients", config.cols, config.grad_depth, config.acc_width),
-        Memories("pixels", 2, PIXEL_DEPTH, 8 * config.mem_bytes),
-        Memories("table", 2 * min(LOOKED_UP, config.mem_bytes // config.word_bytes), TABLE_DEPTH, TABLE_WIDTH),
+        *(vector if config.has_vector else ()),
     ]
 
 

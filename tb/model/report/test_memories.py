@@ -8,7 +8,7 @@ import pyslang.driver
 import pytest
 
 from gradcore.cli.common import UserError, engine_config
-from gradcore.isa.config import PRESETS, EngineConfig
+from gradcore.isa.config import BOARDS, PRESETS, EngineConfig
 from gradcore.report.memories import M20K, S10_1SG280, VU9P, Memories, memories, placed
 from gradcore.sim.build import engine_parameters
 from gradcore.sim.sources import sources
@@ -43,7 +43,8 @@ def elaborated(config: EngineConfig) -> Counter:
 
 
 @pytest.mark.parametrize(
-    "config", [*PRESETS.values(), EngineConfig(cols=8), EngineConfig(grid=4, cols=4, wgt_depth=16)]
+    "config",
+    [*PRESETS.values(), *BOARDS.values(), EngineConfig(cols=8), EngineConfig(grid=4, cols=4, wgt_depth=16)],
 )
 def test_memories_are_those_of_the_rtl(config):
     """Every buffer; what else has memories are queues."""
