@@ -47,22 +47,17 @@ layer {
   inner_product_param { num_output: 5 }
 }
 layer { name: "tanh1" type: "TanH" bottom: "ip1" top: "ip1" }
-layer {
-  name: "ip2" type: "InnerProduct" bottom: "ip1" top: "ip2"
-  inner_product_param { num_output: 3 bias_term: false }
-}
+layer { name: "ip2" type: "InnerProduct" bottom: "ip1" top: "ip2"
+  inner_product_param { num_output: 3 bias_term: false } }
 layer { name: "accuracy" type: "Accuracy" bottom: "ip2" bottom: "label" top: "accuracy" include { phase: TEST } }
 layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip2" bottom: "label" top: "loss" }
 """
 )
-BRANCHED = """
-name: "branched"
+BRANCHED = """name: "branched"
 input: "data"
 input_dim: 4 input_dim: 2 input_dim: 7 input_dim: 6
-layer {
-  name: "a" type: "Convolution" bottom: "data" top: "a"
-  convolution_param { num_output: 4 kernel_size: 3 stride: 2 pad: 1 group: 2 }
-}
+layer { name: "a" type: "Convolution" bottom: "data" top: "a"
+  convolution_param { num_output: 4 kernel_size: 3 stride: 2 pad: 1 group: 2 } }
 layer { name: "a/s" type: "Sigmoid" bottom: "a" top: "s" }
 layer { name: "b" type: "Convolution" bottom: "s" top: "b" convolution_param { num_output: 4 kernel_h: 1 kernel_w: 1 } }
 layer { name: "sum" type: "Eltwise" bottom: "s" bottom: "b" top: "sum" eltwise_param { operation: SUM } }
@@ -70,8 +65,7 @@ layer { name: "mean" type: "Pooling" bottom: "sum" top: "mean" pooling_param { p
 layer { name: "ip" type: "InnerProduct" bottom: "mean" top: "ip" inner_product_param { num_output: 3 } }
 layer { name: "loss" type: "HingeLoss" bottom: "ip" bottom: "label" top: "loss" hinge_loss_param { norm: L2 } }
 """
-SOLVER = """
-net: "train.prototxt"
+SOLVER = """net: "train.prototxt"
 base_lr: 0.05 momentum: 0.8 weight_decay: 0.001 lr_policy: "fixed"
 max_iter: 100 snapshot: 50 snapshot_prefix: "x" solver_mode: CPU type: "SGD"
 """
