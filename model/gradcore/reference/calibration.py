@@ -6,6 +6,7 @@ width that loses least there: rounding on one side, saturation on the other. The
 integers, and the two compared.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,7 +28,7 @@ ROOMS = (2.0, 1.0, 0.5, 0.25)
 DIVERGES = 4.0  # growth of the norm of all weights in a step
 MOMENTA, IN_MOMENTUM = STATE[2:], ("learning_rate", "weight_decay", "minibatch")
 SAMPLES, SAMPLES_AHEAD = 1 << 16, 1 << 10  # of a tensor in one of the first steps, in a later one
-Minibatches = list[tuple[np.ndarray, np.ndarray]]  # real images (N, C, H, W), labels (N,)
+Minibatches = Iterable[tuple[np.ndarray, np.ndarray]]  # real images (N, C, H, W), labels (N,)
 
 
 class ImagesError(ValueError):
@@ -80,16 +81,18 @@ def calibrate(
     0..1, all others themselves. real: the weights, biases and momenta to begin with, None for the initial ones of
     `seed`. Raises ImagesError for images that the network does not read, NetworkError where no formats fit each other.
     """
-    batches = _minibatches(network, images, np.asarray(labels), seed, max(ahead, STEPS))
-    found, diverges = _values(network, batches, seed, real)
+    labels = np.asarray(labels)
+    chosen = _chosen(network, images, labels, seed, max(ahead, STEPS))
+    found, diverges = _values(network, _minibatches(images, labels, chosen), seed, real)
+    first = list(_minibatches(images, labels, chosen[:STEPS]))
     tried, refused = list[Calibration](), None
     for room in ROOMS:
         try:
-            chosen = _fitting(network, found.fractions(room))
+            fitting = _fitting(network, found.fractions(room))
         except NetworkError as error:
             refused = error
             continue
-        tried.append(Calibration(chosen, *_compare(chosen, batches[:STEPS], seed, real), diverges))
+        tried.append(Calibration(fitting, *_compare(fitting, first, seed, real), diverges))
         if tried[-1].worst <= WARN_ABOVE or (diverges is not None and diverges < STEPS):
             return tried[-1]
     if refused and not tried:
@@ -97,40 +100,23 @@ def calibrate(
     return min(tried, key=lambda one: one.worst)
 
 
-def _minibatches(network: Network, images: np.ndarray, labels: np.ndarray, seed: int, count: int) -> Minibatches:
-    """`count` of them, of different images as far as there are enough; then they come again."""
+def _chosen(network: Network, images: np.ndarray, labels: np.ndarray, seed: int, count: int) -> np.ndarray:
+    """The images of `count` minibatches by number, different ones as far as there are enough; then they come again."""
     if images.ndim != 4 or images.shape[1:] != network.shape or not len(images):
         raise ImagesError(f"images of shape {images.shape} where the network reads (N, {network.shape})")
     if labels.shape != images.shape[:1] or labels.min() < 0 or labels.max() >= network.classes:
         raise ImagesError(f"labels of shape {labels.shape} are not a class 0..{network.classes - 1} for each image")
     order = np.random.Generator(np.random.PCG64(seed)).permutation(len(images))
-    chosen = np.resize(order, (count, network.minibatch))
-    batches = [(real_images(images[index]), labels[index]) for index in chosen]
-    if not all(np.isfinite(x).all() for x, _ in batches):
-        raise ImagesError("images with infinite or NaN pixels")
-    return batches
+    return np.resize(order, (count, network.minibatch))
 
 
-def _values(network: Network, batches: Minibatches, seed: int, real: State | None) -> tuple["_Values", int | None]:
-    """(what the steps in floating point see, the step in which they run away). The first ones are in float64."""
-    trainer, found = FloatTrainer(network, seed, np.float64), _Values(network)
-    if real is not None:
-        trainer.state = [dict(layer) for layer in real]
-    found.add_state(trainer)
-    for step, (x, labels) in enumerate(batches):
-        if step == STEPS:
-            trainer.dtype = np.float32
-            trainer.state = [{key: x.astype(np.float32) for key, x in layer.items()} for layer in trainer.state]
-            found.most = SAMPLES_AHEAD
-        before = _norm(trainer)
-        trainer.step(x, labels, step)
-        runs_away = not _norm(trainer) <= DIVERGES * before
-        if not runs_away or step < STEPS:
-            found.add_step(x, trainer)
-        if runs_away:
-            return found, step
-        found.add_state(trainer)
-    return found, None
+def _minibatches(images: np.ndarray, labels: np.ndarray, chosen: np.ndarray) -> Minibatches:
+    """One after the other: all of them may be too large for the memory."""
+    for index in chosen:
+        x = real_images(images[index])
+        if not np.isfinite(x).all():
+            raise ImagesError("images with infinite or NaN pixels")
+        yield x, labels[index]
 
 
 class _Values:
@@ -148,7 +134,9 @@ class _Values:
             return
         key = layer, kind
         self.largest[key] = max(self.largest.get(key, 0.0), float(values.max()))
-        self.samples.setdefault(key, []).append(values[:: -(-values.size // self.most)])
+        self.samples.setdefault(key, []).append(
+            values[:: -(-values.size // self.most)].copy()
+        )  # no view: it would keep all of them
 
     def add_state(self, trainer: FloatTrainer) -> None:
         """Weights, biases and momenta as they are. Biases begin at zero and get the range of the weights at least."""
@@ -176,6 +164,28 @@ class _Values:
                 values, above = np.concatenate(self.samples[layer, kind]), 1.0 if kind == "input" else room
                 best[layer, kind] = best_fraction(values, largest, above, self.network.data_width)
         return best
+
+
+def _values(network: Network, batches: Minibatches, seed: int, real: State | None) -> tuple[_Values, int | None]:
+    """(what the steps in floating point see, the step in which they run away). The first ones are in float64."""
+    trainer, found = FloatTrainer(network, seed, np.float64), _Values(network)
+    if real is not None:
+        trainer.state = [dict(layer) for layer in real]
+    found.add_state(trainer)
+    for step, (x, labels) in enumerate(batches):
+        if step == STEPS:
+            trainer.dtype = np.float32
+            trainer.state = [{key: x.astype(np.float32) for key, x in layer.items()} for layer in trainer.state]
+            found.most = SAMPLES_AHEAD
+        before = _norm(trainer)
+        trainer.step(x, labels, step)
+        runs_away = not _norm(trainer) <= DIVERGES * before
+        if not runs_away or step < STEPS:
+            found.add_step(x, trainer)
+        if runs_away:
+            return found, step
+        found.add_state(trainer)
+    return found, None
 
 
 def best_fraction(values: np.ndarray, largest: float, room: float, width: int) -> int:
