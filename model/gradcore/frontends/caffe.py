@@ -2,6 +2,7 @@
 """From Caffe's .prototxt, its solver and its .caffemodel to a network with weights (doc/caffe.md)."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,9 @@ from gradcore.files.atomic import FileError, StrPath
 from gradcore.frontends import caffe_proto
 from gradcore.frontends.caffe_layers import CaffeLayers
 from gradcore.frontends.errors import ModelError
-from gradcore.frontends.imported import Arrays, Calibration, Imported, begun, holding
+from gradcore.frontends.imported import Arrays, Calibration, Imported, described, holding
 from gradcore.network.description import Network
 from gradcore.network.schedule import Piecewise, Schedule, Step
-from gradcore.ops.checks import NetworkError
-from gradcore.reference.trainer import initial_weights, real_of
 
 POLICIES = ("fixed", "step", "multistep")
 
@@ -57,15 +56,9 @@ def from_caffe(
     arrays = {} if weights is None else _weights(weights, found)
     formats = dict(formats or {})
     layers, more = holding(layers, arrays, data_width, formats, calibration)
-    try:
-        fields: dict[str, Any] = training | {"data_width": data_width, "rounding": rounding, "formats": formats}
-        network = Network(name or Path(net).stem, found.shape, layers, found.loss, **fields)
-        if not arrays:
-            drawn = real_of(network, initial_weights(network, seed))
-            arrays = {p.name: layer for p, layer in zip(network.parameters, drawn)}
-        network, real, last = begun(network, arrays, calibration)
-    except NetworkError as error:
-        raise ModelError(f"{error.field}: {error.problem}", error.nearest, module=error.name) from error
+    fields: dict[str, Any] = training | {"data_width": data_width, "rounding": rounding, "formats": formats}
+    make = partial(Network, name or Path(net).stem, found.shape, layers, found.loss, **fields)
+    network, real, last = described(make, arrays, seed, calibration)
     return Imported(network, real, (*found.notes, *notes, *more, *last))
 
 

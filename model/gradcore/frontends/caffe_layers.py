@@ -255,10 +255,14 @@ def _pooled(up: bool, size: int, window: int, stride: int, pad: int) -> int:
 
 
 def _trains(layer: Any) -> bool:
-    """Is a layer there in training? As Caffe reads `include` and `exclude`; levels and stages are none."""
-    phases = [name_of(rule, "phase") for rule in layer.include if rule.HasField("phase")]
-    gone = [name_of(rule, "phase") for rule in layer.exclude if rule.HasField("phase")]
-    return (not phases or "TRAIN" in phases) and "TRAIN" not in gone
+    """Is a layer there in training? As Caffe reads `include` and `exclude`."""
+    return any(map(_met, layer.include)) if layer.include else not any(map(_met, layer.exclude))
+
+
+def _met(rule: Any) -> bool:
+    """Does a rule hold in the phase TRAIN, at level 0, in no stage?"""
+    phase = not rule.HasField("phase") or name_of(rule, "phase") == "TRAIN"
+    return phase and not rule.stage and rule.min_level <= 0 and (not rule.HasField("max_level") or rule.max_level >= 0)
 
 
 def _at(layer: Any, problem: str, nearest: str) -> ModelError:

@@ -12,20 +12,18 @@ import numpy as np
 from gradcore.files.atomic import FileError, StrPath
 from gradcore.frontends.darknet_cfg import Section, sections
 from gradcore.frontends.errors import ModelError
-from gradcore.frontends.imported import Arrays, Calibration, Imported, begun, holding
+from gradcore.frontends.imported import Arrays, Calibration, Imported, described, holding
 from gradcore.frontends.layers import Layers, Value, located
 from gradcore.network.description import Network
 from gradcore.network.schedule import Piecewise, Schedule, Step
 from gradcore.ops.activation import LeakyReluLayer, ReluLayer, Sigmoid, Tanh
 from gradcore.ops.addition import Add
 from gradcore.ops.average_pooling import AveragePool
-from gradcore.ops.checks import NetworkError
 from gradcore.ops.convolution import Conv, Dense
 from gradcore.ops.dropout import Dropout
 from gradcore.ops.layer import Layer
 from gradcore.ops.loss import SOFTMAX
 from gradcore.ops.max_pooling import MaxPool
-from gradcore.reference.trainer import initial_weights, real_of
 
 ACTIVATIONS: dict[str, Layer | None] = {
     "linear": None,
@@ -75,15 +73,9 @@ def from_darknet(
     arrays = _weights(weights, reader) if weights is not None else {}
     formats = dict(formats or {})
     layers, notes = holding(reader.found.layers, arrays, data_width, formats, calibration)
-    try:
-        fields: dict[str, Any] = training | {"data_width": data_width, "rounding": rounding, "formats": formats}
-        network = Network(name or Path(cfg).stem, reader.shape, layers, reader.loss, **fields)
-        if not arrays:
-            drawn = real_of(network, initial_weights(network, seed))
-            arrays = {p.name: layer for p, layer in zip(network.parameters, drawn)}
-        network, real, more = begun(network, arrays, calibration)
-    except NetworkError as error:
-        raise ModelError(f"{error.field}: {error.problem}", error.nearest, module=error.name) from error
+    fields: dict[str, Any] = training | {"data_width": data_width, "rounding": rounding, "formats": formats}
+    make = partial(Network, name or Path(cfg).stem, reader.shape, layers, reader.loss, **fields)
+    network, real, more = described(make, arrays, seed, calibration)
     return Imported(network, real, (*reader.notes, *notes, *more))
 
 

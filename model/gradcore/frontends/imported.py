@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every front end gives: a network, the weights it begins with, and what was not taken over exactly."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -10,14 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gradcore.files.atomic import StrPath, make_folder, write_text
+from gradcore.frontends.errors import ModelError
 from gradcore.host import model_file
 from gradcore.host.model_file import Model
 from gradcore.network.description import Network, default_fractions
 from gradcore.network.net_text import text_of
 from gradcore.numerics.fixed_point import FRAC_MIN
+from gradcore.ops.checks import NetworkError
 from gradcore.ops.layer import Layer
 from gradcore.reference.calibration import calibrate
-from gradcore.reference.trainer import STATE, State, state_of
+from gradcore.reference.trainer import STATE, State, initial_weights, real_of, state_of
 
 Arrays = Mapping[str, Mapping[str, np.ndarray]]  # by layer, by key of STATE
 Calibration = tuple[np.ndarray, ArrayLike]  # images (N, maps, rows, columns) and labels (N,)
@@ -95,6 +97,21 @@ def begun(network: Network, arrays: Arrays, calibration: Calibration | None) -> 
         found = calibrate(network, *calibration, real=real)
         network, notes = found.network, found.warnings
     return network, real, notes
+
+
+def described(
+    network: Callable[[], Network], arrays: Arrays, seed: int, calibration: Calibration | None
+) -> tuple[Network, State, list[str]]:
+    """`begun` for a file that describes a network: `network` makes it, and without `arrays` the weights are the initial
+    ones of `seed`. Raises ModelError in the place of NetworkError, and ImagesError."""
+    try:
+        made = network()
+        if not arrays:
+            drawn = real_of(made, initial_weights(made, seed))
+            arrays = {p.name: layer for p, layer in zip(made.parameters, drawn)}
+        return begun(made, arrays, calibration)
+    except NetworkError as error:
+        raise ModelError(f"{error.field}: {error.problem}", error.nearest, module=error.name) from error
 
 
 def _outside(values: np.ndarray, width: int, frac: int) -> int:
