@@ -7,7 +7,7 @@ VENV   := build/venv
 PY     := $(VENV)/bin/python
 READY  := build/.ready
 
-.PHONY: demo test test-all lint formal synth pnr mutate fuzz bench bitstream simulate package wheel clean setup
+.PHONY: demo test test-all lint formal synth pnr mutate fuzz bench bitstream simulate package docs wheel clean setup
 .DEFAULT_GOAL := test
 
 setup: $(READY)
@@ -58,6 +58,10 @@ bench: $(READY)
 
 package: $(READY)
 	$(PY) ci/package
+
+# The documents as a site: build/docs/index.html.
+docs: $(READY)
+	$(PY) -m sphinx -W --keep-going -q -c doc/site . build/docs
 
 # build/lib would keep files that are no longer there.
 wheel: $(READY)

@@ -10,7 +10,7 @@ from gradcore.files.places import ROOT
 DOCUMENTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "tb/support/README.md")]
 DOCUMENTS += [
     file
-    for pattern in ("doc/*.md", "rtl/*/README.md", "examples/*/README.md", "boards/*/README.md")
+    for pattern in ("doc/*.md", "doc/site/*.md", "rtl/*/README.md", "examples/*/README.md", "boards/*/README.md")
     for file in sorted(ROOT.glob(pattern))
 ]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)

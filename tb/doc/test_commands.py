@@ -28,6 +28,8 @@ PLACES = {
     "mine/weights.npz": "run/weights.npz",
     "boards/ulx3s/digits.toml": str(ROOT / "boards/ulx3s/digits.toml"),
     "RUN": "run",
+    "build/demo": "run",
+    "build/mine": "run",
     "WEIGHTS.npz": "run/weights.npz",
     "--data FILE": "images.npz",
     "--out FILE": "out.npz",
@@ -153,7 +155,7 @@ def test_report_draws_what_its_row_says(folder):
     said = re.search(r"draws `(\S+)` of a run or `(\S+)` of a benchmark again", row[1])
     assert said.groups() == ("loss.png", "roofline.png")
     run = shutil.copytree(folder / "run", folder / "again")
-    for name in ("loss.png", "timeline.png"):
+    for name in ("loss.png", "saturations.png", "timeline.png"):
         (run / name).unlink(missing_ok=True)
     assert cli.run(["report", str(run)]) == 0
     assert [file.name for file in run.glob("*.png")] == ["loss.png"]

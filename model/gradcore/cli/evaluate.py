@@ -22,8 +22,11 @@ from gradcore.cli.common import (
     write_json,
 )
 from gradcore.data import datasets
+from gradcore.data.input_format import DataError
+from gradcore.files.atomic import make_folder
 from gradcore.host import inference
 from gradcore.host.model_file import Model, weights_sha256
+from gradcore.report.classes import confusion, confusion_picture, weights_picture, wrong_picture
 
 File = Annotated[Path, typer.Argument(metavar="RUN|FILE", help="run folder, weights.npz or checkpoint")]
 
@@ -35,6 +38,12 @@ def evaluate(
     backend: BackendOption = "reference",
     stall: StallOption = None,
     engine: EngineOption = "",
+    pictures: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="draw confusion.png, wrong.png (images) and weights.png (histograms) there"
+        ),
+    ] = None,
     json_file: JsonOption = "",
 ) -> None:
     """Print the test accuracy of trained weights."""
@@ -43,8 +52,16 @@ def evaluate(
         raise UserError(f"--data is missing: {file} was imported and names no data")
     dataset = datasets.load(name)
     found = _outputs(file, model, dataset.x_test, backend, stall, engine, screen)
-    right = int((found.argmax(axis=1) == dataset.y_test).sum())
-    count = len(dataset.y_test)
+    labels, classes, count = dataset.y_test, found.argmax(axis=1), len(dataset.y_test)
+    if labels.max() >= found.shape[1]:
+        raise DataError(name, "y_test", f"class {labels.max()} where the network has {found.shape[1]} outputs")
+    table = confusion(labels, classes, found.shape[1])
+    right = int(np.trace(table))
+    if pictures:
+        make_folder(pictures)
+        confusion_picture(pictures / "confusion.png", table)
+        wrong_picture(pictures / "wrong.png", dataset.x_test, labels, classes)
+        weights_picture(pictures / "weights.png", model.network, model.state)
     write_json(
         json_file,
         {
@@ -55,6 +72,7 @@ def evaluate(
             "test_images": count,
             "correct": right,
             "test_accuracy": right / count,
+            "confusion": table.tolist(),
             "weights_sha256": weights_sha256(model.state),
         },
     )

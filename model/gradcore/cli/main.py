@@ -227,10 +227,17 @@ def compile_command(
 
 @app.command()
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="RUN", help="run folder")], json_file: JsonOption = ""
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="run folder")],
+    picture: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help=".png, .svg or .pdf [default: loss.png or roofline.png in the folder]"),
+    ] = None,
+    json_file: JsonOption = "",
 ) -> None:
-    """Show the figures of a run or of a benchmark and draw its loss.png or roofline.png again."""
+    """Show the figures of a run or of a benchmark and draw its loss or its roofline again."""
     file = folder / "report.json"
+    if picture and picture.suffix not in pictures.KINDS:
+        raise UserError(f"--picture {picture}: is none of {', '.join(pictures.KINDS)}")
     if not file.exists() and (folder / CHECKPOINT).exists():
         raise UserError(f"{file}: is missing: the run is not finished; gradcore train --resume continues it")
     try:
@@ -251,9 +258,9 @@ def report(
             print(f"warning: {warning}")
         print(line, flush=True)
     if "history" in found:
-        pictures.loss_picture(folder / "loss.png", found["history"])
+        pictures.loss_picture(picture or folder / "loss.png", found["history"])
     else:
-        pictures.roofline_picture(folder / "roofline.png", found)
+        pictures.roofline_picture(picture or folder / "roofline.png", found)
     raise typer.Exit(MISMATCH if summary.failed(found) else OK)
 
 

@@ -54,7 +54,7 @@ def from_torch(
 
     loss: a module of torch.nn; optimiser: torch.optim.SGD over the model's parameters; scheduler: of
     torch.optim.lr_scheduler, not stepped yet, which is stepped after every epoch, or, with `minibatches_per_epoch`,
-    after every minibatch; calibration: images (N, *input_shape) and labels (N,), from which the binary points are
+    after every minibatch; calibration: images `(N, *input_shape)` and labels (N,), from which the binary points are
     chosen that `formats` leaves open; the rest as in `Network`. Raises ModelError for whatever would not train in the
     same way, ImagesError for a calibration of other shapes, ImportError without PyTorch.
     """

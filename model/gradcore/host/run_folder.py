@@ -12,7 +12,8 @@ from gradcore.host.checkpoint import Checkpoint
 
 CHECKPOINT, PREVIOUS, REPORT = "checkpoint.npz", "checkpoint.previous.npz", "report.json"
 # of a training or a benchmark
-RESULTS = (REPORT, "weights.npz", "epochs.csv", "loss.png", "timeline.png", "trace.json", "roofline.png")
+PICTURES = ("loss.png", "saturations.png", "timeline.png", "roofline.png")
+RESULTS = (REPORT, "weights.npz", "epochs.csv", "trace.json", *PICTURES)
 LOCK = ".lock"
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from gradcore.files.atomic import write_json, write_text
 from gradcore.host import model_file
 from gradcore.host.model_file import Model
-from gradcore.report.pictures import loss_picture, roofline_picture, timeline_picture
+from gradcore.report.pictures import loss_picture, roofline_picture, saturation_picture, timeline_picture
 from gradcore.report.trace import Operation, event_names, write_trace
 
 
@@ -22,11 +22,14 @@ def write_run(
     model: Model,
     recorded: tuple[np.ndarray, int, Sequence[Operation]] | None = None,
 ) -> None:
-    """Write the results of a run: weights.npz of the `Model`, epochs.csv, loss.png, of a simulated run timeline.png and
-    trace.json, and report.json, which says that the others are complete. Raises FileError."""
+    """Write the results of a run: weights.npz of the `Model`, epochs.csv, loss.png, saturations.png where words were
+    counted, of a simulated run timeline.png and trace.json, and report.json, which says that the others are complete.
+    Raises FileError."""
     model_file.write(folder / "weights.npz", model)
     write_text(folder / "epochs.csv", epochs_text(found["history"]))
     loss_picture(folder / "loss.png", found["history"])
+    if found["saturations"]:
+        saturation_picture(folder / "saturations.png", found["saturations"])
     if recorded:
         events, lost, ops = recorded
         write_trace(folder / "trace.json", events, event_names(events, ops), found.get("run"))
