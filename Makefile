@@ -17,7 +17,7 @@ $(READY): requirements.txt pyproject.toml ci/setup
 	touch $@
 
 demo: $(READY)
-	$(PY) -m gradcore train examples/digits/net.toml --data digits --out build/demo --force --json build/demo/report.json --check epoch
+	$(PY) -m gradcore train examples/digits/net.toml --no-calibrate --data digits --out build/demo --force --json build/demo/report.json --check epoch
 
 test: $(READY)
 	$(PY) -m pytest tb -n 2 --dist worksteal -q -m "not long"

@@ -138,6 +138,7 @@ class Kills:
             engine,
             "--check",
             "epoch",
+            "--no-calibrate",
             "--resume",
         ]
         self.undisturbed()

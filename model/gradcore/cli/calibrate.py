@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command calibrate: a network with binary points chosen from what its tensors hold."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,7 @@ from rich.table import Table
 from gradcore import network as networks
 from gradcore.cli.common import DataOption, JsonOption, Net, UserError, app, screen_beside, write_json
 from gradcore.data import datasets
+from gradcore.data.datasets import Dataset
 from gradcore.files.atomic import FileError, StrPath, make_folder, write_text
 from gradcore.frontends.imported import Imported
 from gradcore.host import model_file
@@ -34,7 +36,7 @@ def calibrate_command(
 ) -> None:
     """Choose the binary points that a network leaves open: what some minibatches hold in floating point decides."""
     screen, network = screen_beside(json_file), networks.load(net)
-    found = with_points(network, data, seed, weights, ahead)
+    found = with_points(network, replace(datasets.load(data), name=data), seed, weights, ahead)
     rows = table(found)
     write_json(json_file, {"input": found.network.input_frac, "layers": rows, "warnings": found.warnings})
     if json_file != "-":
@@ -51,15 +53,14 @@ def calibrate_command(
         write_text(make_folder(out) / "net.toml", text_of(found.network))
 
 
-def with_points(network: Network, data: str, seed: int, weights: StrPath | None, ahead: int = AHEAD) -> Calibration:
-    """`calibrate` by a data set's training images, beginning with the weights of a file. Raises UserError, DataError,
-    FileError, NetworkError."""
-    dataset = datasets.load(data)
+def with_points(network: Network, data: Dataset, seed: int, weights: StrPath | None, ahead: int) -> Calibration:
+    """`calibrate` by a data set's training images, beginning with the weights of a file. Raises UserError, FileError,
+    NetworkError."""
     real = real_weights(weights, network) if weights else None
     try:
-        return calibrate(network, dataset.x_train, dataset.y_train, seed, real, ahead)
+        return calibrate(network, data.x_train, data.y_train, seed, real, ahead)
     except ImagesError as error:
-        raise UserError(f"--data {data}: {error}") from error
+        raise UserError(f"--data {data.name}: {error}") from error
 
 
 def real_weights(file: StrPath, network: Network) -> State:

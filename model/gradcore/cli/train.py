@@ -2,9 +2,8 @@
 """The command train: a new run or the rest of one, in its folder."""
 
 import json
-import secrets
 import shlex
-import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,6 @@ import typer
 from rich.console import Console
 
 from gradcore import network as networks
-from gradcore.cli.calibrate import real_weights, with_points
 from gradcore.cli.common import (
     MISMATCH,
     OK,
@@ -27,7 +25,6 @@ from gradcore.cli.common import (
     StallOption,
     UserError,
     app,
-    engine_config,
     fitting,
     is_given,
     memory_of,
@@ -35,23 +32,21 @@ from gradcore.cli.common import (
     write_json,
 )
 from gradcore.cli.progress_bar import progress_of
-from gradcore.data import datasets
+from gradcore.cli.run_setup import calibrated, check_data, continued, fresh, load_data
 from gradcore.data.datasets import Dataset
 from gradcore.files import atomic as files
+from gradcore.host import model_file
 from gradcore.host import training as runs
 from gradcore.host.backends import Session, open_session
 from gradcore.host.checkpoint import Checkpoint
-from gradcore.host.model_file import Model, initial_state, weights_sha256
-from gradcore.host.progress import Progress as Done
-from gradcore.host.progress import beginning
+from gradcore.host.progress import Progress
 from gradcore.host.run_folder import REPORT, RunFolder
-from gradcore.host.training_report import versions
+from gradcore.host.validation import stops
 from gradcore.isa.config import EngineConfig
-from gradcore.network.description import Network
-from gradcore.network.net_text import text_of
-from gradcore.reference.trainer import State, state_of
+from gradcore.reference.calibration import AHEAD, STEPS
+from gradcore.reference.trainer import State
 from gradcore.report import results, summary
-from gradcore.sim.build import FRONTS
+from gradcore.report.epochs import Scalars, write_epochs
 
 
 @app.command()
@@ -76,8 +71,19 @@ def train(
         typer.Option("--set", metavar="FIELD=VALUE", help="in the place of what NET has: train.minibatch=16"),
     ] = None,
     calibrate: Annotated[
-        bool, typer.Option("--calibrate", help="choose the binary points that NET leaves open from the data")
-    ] = False,
+        bool | None,
+        typer.Option(
+            help="choose the binary points that NET leaves open from the data [default: if its [format] has none]"
+        ),
+    ] = None,
+    ahead: Annotated[int, typer.Option(min=STEPS, help="minibatches in floating point to calibrate by")] = AHEAD,
+    validation: Annotated[
+        float, typer.Option(metavar="SHARE", min=0, max=0.9, help="of the training images, set aside")
+    ] = 0,
+    patience: Annotated[
+        int, typer.Option(min=0, help="epochs without a smaller validation loss, then stop [default: never]")
+    ] = 0,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="write scalars for TensorBoard, too")] = False,
     float32: Annotated[bool, typer.Option(help="also train in floating point, to compare accuracies")] = True,
     resume: Annotated[
         bool, typer.Option("--resume", help="continue the run in the folder; with NET, begin one if there is none")
@@ -104,6 +110,10 @@ def train(
         engine=engine,
         weights=str(weights) if weights else None,
         calibrate=calibrate,
+        ahead=ahead,
+        validation=validation,
+        patience=patience,
+        tensorboard=tensorboard,
     )
     given = {name: value for name, value in options.items() if is_given(context, name)}
     screen, wanted = screen_beside(json_file), networks.load(net, changes or ()) if net else None
@@ -119,11 +129,14 @@ def train(
             run = fresh(net, wanted, options, changed=bool(changes))
         else:
             raise UserError(f"{out}: there is no run to resume")
-        if calibrate and not begun:
-            run = calibrated(run, screen)
+        if run.configuration["patience"] and not run.configuration["validation"]:
+            raise UserError("--patience: needs images to see it by: --validation 0.1")
+        dataset = load_data(run.configuration)
+        if run.configuration["calibrate"] and not begun:
+            run = calibrated(run, dataset, screen)
         network, configuration = run.model.network, run.configuration
-        dataset = load_data(configuration, network, begun is not None, screen)
-        if begun and folder and folder.finished and run.progress.epoch >= configuration["epochs"]:
+        check_data(dataset, configuration, network, begun is not None, screen)
+        if begun and folder and folder.finished and _ends(run):
             _complete(folder, screen, json_file)
         folder = folder or stack.enter_context(_folder(out))
         if not begun and not force:
@@ -146,89 +159,16 @@ def train(
         configuration |= {"stall": getattr(session.memory, "stall", None), "engine_sha256": session.engine_sha256}
         if begun:
             folder.resume(run, configuration != begun.configuration, problem)
-        found, state, recorded = _train(network, dataset, session, run, folder, minutes, screen)
+        found, state, recorded = _train(dataset, session, run, folder, minutes, screen)
         found["run"] = configuration["run"]
+        if found["epochs"] < configuration["epochs"] and not summary.failed(found):
+            screen.print(f"no smaller validation loss since epoch {found['best_epoch']}: stopped", markup=False)
         for line in summary.warnings(found):
             screen.print(f"warning: {line}", markup=False)
         results.write_run(folder.path, found, replace(run.model, state=state), recorded)
     write_json(json_file, found)
     screen.print(summary.last_line(found), markup=False)
     raise typer.Exit(MISMATCH if summary.failed(found) else OK)
-
-
-def fresh(net: Path, network: Network, options: dict[str, Any], changed: bool = False) -> Checkpoint:
-    """A new run by the command's options, before `calibrated`. changed: the network is not what the file says."""
-    config, backend, stall = engine_config(options["engine"], network.data_width), options["backend"], options["stall"]
-    memory = memory_of(backend, stall)
-    configuration = {
-        "run": secrets.token_hex(8),
-        "command": ["gradcore", *sys.argv[1:]],
-        "network": str(net),
-        **options,
-        "engine": dict(vars(config)),
-        "stall": memory.stall if backend in FRONTS else None,
-        "versions": versions(),
-    }
-    progress = Done()
-    if options["weights"] and not options["calibrate"]:
-        progress = beginning(network, initial_state(options["weights"], network))
-        assert progress.state is not None
-        configuration["initial_sha256"] = weights_sha256(progress.state)
-    text = text_of(network) if changed else files.read_bytes(net).decode()
-    return Checkpoint(
-        Model(text, options["seed"], configuration["engine"], options["data"], []), configuration, progress
-    )
-
-
-def calibrated(run: Checkpoint, screen: Console) -> Checkpoint:
-    """A new run whose network has the binary points that its data ask for. The text that it was described by is kept
-    in the configuration as `described`."""
-    configuration, text = run.configuration, run.model.text
-    found = with_points(run.model.network, configuration["data"], configuration["seed"], configuration["weights"])
-    for line in found.warnings:
-        screen.print(f"warning: {line}", markup=False)
-    progress, network = run.progress, found.network
-    if configuration["weights"]:
-        state = state_of(network, real_weights(configuration["weights"], network))
-        progress = beginning(network, state)
-        configuration["initial_sha256"] = weights_sha256(state)
-    model = replace(run.model, text=text_of(network))
-    return replace(run, model=model, configuration=configuration | {"described": text}, progress=progress)
-
-
-def continued(begun: Checkpoint, network: Network | None, given: dict[str, Any], out: Path) -> Checkpoint:
-    """The run of a checkpoint with the options that may be `given` anew. Raises UserError for one that contradicts
-    it."""
-    configuration = dict(begun.configuration)
-    described = configuration.get("described")
-    own = networks.parse(described, begun.configuration["network"]) if described else begun.model.network
-    if network is not None and network != own:
-        raise UserError(f"NET: the run in {out} has another network; leave it out, or choose another folder")
-    if "engine" in given:
-        given = given | {"engine": dict(vars(engine_config(given["engine"], begun.model.network.data_width)))}
-    for name in ("seed", "check", "backend", "float32", "stall", "engine", "weights", "calibrate"):
-        had = configuration.get(name)
-        if name in given and given[name] != had:
-            there = f"the run in {out} has {had}, not {given[name]}"
-            raise UserError(f"--{name}: {there}; leave it out, or choose another folder")
-    if given.get("epochs", begun.progress.epoch) < begun.progress.epoch:
-        raise UserError(f"--epochs: {given['epochs']} are fewer than the {begun.progress.epoch} already trained")
-    configuration |= {name: given[name] for name in ("epochs", "data") if name in given}
-    return replace(begun, configuration=configuration)
-
-
-def load_data(configuration: dict[str, Any], network: Network, begun: bool, screen: Console) -> Dataset:
-    """The data set of a run, the same as before where it has `begun`; their hash goes into the configuration. Raises
-    UserError, DataError."""
-    name = configuration["data"]
-    dataset = replace(datasets.load(name), name=name)
-    for line in datasets.check(dataset, network):
-        screen.print(f"warning: {line}", markup=False)
-    sha256 = datasets.data_sha256(dataset)
-    if begun and sha256 != configuration["data_sha256"]:
-        raise UserError(f"--data {name}: data_sha256: the run began with other data")
-    configuration["data_sha256"] = sha256
-    return dataset
 
 
 def _folder(out: Path) -> RunFolder:
@@ -258,31 +198,61 @@ def _complete(folder: RunFolder, screen: Console, json_file: str) -> NoReturn:
     raise typer.Exit(MISMATCH if summary.failed(found) else OK)
 
 
+def _ends(run: Checkpoint) -> bool:
+    """Is nothing left to train?"""
+    done, configuration = run.progress, run.configuration
+    return done.epoch >= configuration["epochs"] or stops(done.history, configuration["patience"])
+
+
 def _train(
-    network: Network,
-    dataset: Dataset,
-    session: Session,
-    run: Checkpoint,
-    folder: RunFolder,
-    minutes: float,
-    screen: Console,
+    dataset: Dataset, session: Session, run: Checkpoint, folder: RunFolder, minutes: float, screen: Console
 ) -> tuple[dict[str, Any], State, tuple[np.ndarray, int, tuple[Any, ...]] | None]:
-    """`run.train` with checkpoints; an exception that ends it says how to go on."""
-    configuration = run.configuration
+    """`runs.train` with checkpoints and what is written after each epoch; an exception that ends it says how to go
+    on."""
+    configuration, network = run.configuration, run.model.network
     check = "none" if configuration["backend"] == "reference" else configuration["check"]
-    options = runs.Options(configuration["epochs"], configuration["seed"], check, configuration["float32"], minutes)
-    try:
-        with progress_of(screen, options.epochs, len(dataset.y_train), configuration["backend"]) as progress:
-            return runs.train(
-                network,
-                dataset,
-                session,
-                options,
-                progress,
-                run.progress if run.progress.state is not None else None,
-                lambda done: folder.save(run.at(done)),
-            )
-    except BaseException as error:
-        if folder.begun:
+    options = runs.Options(
+        *(configuration["epochs"], configuration["seed"], check, configuration["float32"], minutes),
+        patience=configuration["patience"],
+    )
+    with ExitStack() as stack:
+        show = stack.enter_context(progress_of(screen, options.epochs, len(dataset.y_train), configuration["backend"]))
+        stack.push(_advice(folder))
+        scalars = _scalars(run, folder, stack)
+
+        def save(done: Progress) -> None:
+            folder.save(run.at(done))
+            if done.history and not done.minibatch:
+                write_epochs(folder.path, done.history)
+                if done.best:
+                    model_file.write(folder.path / "best.npz", replace(run.model, state=done.best))
+
+        def progress(entry: dict[str, Any]) -> None:
+            if scalars and "test_accuracy" in entry:
+                scalars.add(entry)
+            show(entry)
+
+        begin = run.progress if run.progress.state is not None else None
+        return runs.train(network, dataset, session, options, progress, begin, save)
+
+
+def _advice(folder: RunFolder) -> Callable[..., None]:
+    """What an exception says besides: how the run goes on."""
+
+    def advise(_: object, error: BaseException | None, *__: object) -> None:
+        if error and folder.begun:
             error.add_note(f"to continue: gradcore train --resume --out {shlex.quote(str(folder.path))}")
-        raise
+
+    return advise
+
+
+def _scalars(run: Checkpoint, folder: RunFolder, stack: ExitStack) -> Scalars | None:
+    """Where TensorBoard finds the run's numbers, if that is wanted."""
+    if not run.configuration["tensorboard"]:
+        return None
+    try:
+        scalars = Scalars(folder.path)
+    except ImportError as error:
+        raise UserError("--tensorboard: tensorboardX is not installed: pip install 'gradcore[tensorboard]'") from error
+    stack.callback(scalars.close)
+    return scalars

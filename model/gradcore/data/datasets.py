@@ -3,7 +3,7 @@
 way into the input format."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from gradcore.files.atomic import FileError, StrPath
 from gradcore.network.description import Network
 from gradcore.ops.checks import NetworkError
 
+VALIDATION = 0x76616C  # the stream of random numbers that draws validation images
 KEYS = ("x_train", "y_train", "x_test", "y_test")
 
 
@@ -25,6 +26,7 @@ __all__ = [
     "batches",
     "check",
     "check_range",
+    "check_shapes",
     "load",
     "load_images",
     "outside",
@@ -35,14 +37,16 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Dataset:
-    """Images (N, C, H, W) and integer labels (N,), for training and test. Bytes are kept as they are and mean 0..1
-    (`real`)."""
+    """Images (N, C, H, W) and integer labels (N,), for training and test, and for validation where `with_validation`
+    has set some aside. Bytes are kept as they are and mean 0..1 (`real`)."""
 
     x_train: np.ndarray
     y_train: np.ndarray
     x_test: np.ndarray
     y_test: np.ndarray
     name: str = ""
+    x_validation: np.ndarray | None = None
+    y_validation: np.ndarray | None = None
 
     @property
     def classes(self) -> int:
@@ -145,12 +149,8 @@ def load_images(file: StrPath) -> np.ndarray:
     return _images(file, key, arrays[key])
 
 
-def check(data: Dataset, network: Network, rest: bool = True) -> list[str]:
-    """Raises DataError when `data` does not fit the network's input, its format, classes or minibatch; returns warnings
-    as lines of text.
-
-    rest: images that fill no minibatch are trained, too.
-    """
+def check_shapes(data: Dataset, network: Network) -> None:
+    """Raises DataError when the images, classes or number of images are not what `network` takes."""
     source = data.name or "data"
     if data.x_train.shape[1:] != network.shape:
         raise DataError(
@@ -162,13 +162,36 @@ def check(data: Dataset, network: Network, rest: bool = True) -> list[str]:
         raise DataError(
             source, "x_train", f"{len(data.y_train)} images are fewer than a minibatch of {network.minibatch}"
         )
-    left = len(data.y_train) % network.minibatch
+
+
+def check(data: Dataset, network: Network, rest: bool = True) -> list[str]:
+    """`check_shapes`, and raises DataError when the images left over cannot be trained; returns warnings about the
+    input's format as lines of text.
+
+    rest: images that fill no minibatch are trained, too.
+    """
+    check_shapes(data, network)
+    source, left = data.name or "data", len(data.y_train) % network.minibatch
     if rest and left:
         try:
             network.with_minibatch(left)
         except NetworkError as error:
             raise DataError(source, "x_train", f"the last {left} images cannot be trained: {error}") from error
     return [line for key in ("x_train", "x_test") for line in check_range(source, key, getattr(data, key), network)]
+
+
+def with_validation(data: Dataset, share: float, seed: int) -> Dataset:
+    """`data` with the `share` (0..1) of the training images that `seed` draws set aside for validation, at least one;
+    0: as it is. Raises DataError where none is left."""
+    if not share:
+        return data
+    count = max(1, round(share * len(data.y_train)))
+    if count >= len(data.y_train):
+        raise DataError(data.name or "data", "x_train", f"a validation share of {share} leaves no image to train with")
+    order = np.random.Generator(np.random.PCG64([seed, VALIDATION])).permutation(len(data.y_train))
+    aside, kept = np.sort(order[:count]), np.sort(order[count:])
+    x, y = data.x_train, data.y_train
+    return replace(data, x_train=x[kept], y_train=y[kept], x_validation=x[aside], y_validation=y[aside])
 
 
 def data_sha256(data: Dataset) -> str:

@@ -43,7 +43,10 @@ def quantize_input(x: np.ndarray, network: Network) -> np.ndarray:
 
 def outside(x: np.ndarray, network: Network) -> int:
     """Number of words of images `x` that saturation changes by more than one step of the input format."""
-    low, high = _range(network)
+    return _outside(x, *_range(network))
+
+
+def _outside(x: np.ndarray, low: float, high: float) -> int:
     if low <= _real(x.min()) and _real(x.max()) <= high:
         return 0
     return sum(
@@ -51,14 +54,16 @@ def outside(x: np.ndarray, network: Network) -> int:
     )
 
 
-def check_range(source: StrPath, key: str, x: np.ndarray, network: Network) -> list[str]:
-    """Lines of warning about values outside the input format. Raises DataError, naming file and array, for more than
-    OUTSIDE_MAX of them."""
-    low, high = _range(network)
-    least, most = _real(x.min()), _real(x.max())
-    if low <= least and most <= high:
+def check_range(
+    source: StrPath, key: str, x: np.ndarray, network: Network, limits: tuple[float, float] | None = None
+) -> list[str]:
+    """Lines of warning about values outside the input format, or `limits` in its place. Raises DataError, naming file
+    and array, for more than OUTSIDE_MAX of them."""
+    low, high = limits or _range(network)
+    count = _outside(x, low, high)
+    if not count:
         return []
-    count = outside(x, network)
+    least, most = _real(x.min()), _real(x.max())
     found = f"{count} of {x.size} words are outside the input format's range {low:g}..{high:g}"
     found += f", they reach from {least:g} to {most:g}"
     if count > OUTSIDE_MAX * x.size:

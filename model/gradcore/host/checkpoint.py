@@ -14,7 +14,7 @@ from gradcore.host.model_file import CHECKPOINT, VERSION, Model, header, model_o
 from gradcore.host.progress import Progress
 from gradcore.reference.trainer import State
 
-BESIDE: dict[str, type[np.generic]] = {"reference": np.int16, "float32": np.float32}
+BESIDE: dict[str, type[np.generic]] = {"reference": np.int16, "float32": np.float32, "best": np.int16}
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,8 @@ class Progress:
     saturated, epoch_saturated: `counts` of `Saturations`, of all epochs and of the one that has begun or just ended.
     iteration: minibatches in all; trained: images in all; recoveries: engine errors that were overcome; counters: sums
     over all minibatches. state, reference, float32: per layer a dict as `ReferenceTrainer.weights` has it, of the
-    session and of the two trainers beside it (None without them); events: the recorded minibatch.
+    session and of the two trainers beside it (None without them); best: that of the session after the epoch with the
+    smallest validation loss; events: the recorded minibatch.
     """
 
     epoch: int = 0
@@ -86,6 +87,7 @@ class Progress:
     state: State | None = None
     reference: State | None = None
     float32: State | None = None
+    best: State | None = None
     events: np.ndarray | None = None
 
     def kept(self, **now: Any) -> "Progress":
@@ -112,4 +114,4 @@ def beginning(network: Network, state: State) -> Progress:
     return Progress(state=state, reference=state, float32=real)
 
 
-ARRAYS = ("state", "reference", "float32", "events")
+ARRAYS = ("state", "reference", "float32", "best", "events")

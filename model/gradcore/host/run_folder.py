@@ -13,7 +13,8 @@ from gradcore.host.checkpoint import Checkpoint
 CHECKPOINT, PREVIOUS, REPORT = "checkpoint.npz", "checkpoint.previous.npz", "report.json"
 # of a training or a benchmark
 PICTURES = ("loss.png", "saturations.png", "timeline.png", "roofline.png")
-RESULTS = (REPORT, "weights.npz", "epochs.csv", "trace.json", *PICTURES)
+RESULTS = (REPORT, "weights.npz", "best.npz", "epochs.csv", "epochs.jsonl", "trace.json", *PICTURES)
+SCALARS = "tensorboard"  # a folder of event files
 LOCK = ".lock"
 
 
@@ -69,6 +70,7 @@ class RunFolder:
         run."""
         files.remove_leftovers(self.path)
         self._remove_results()
+        self._remove_scalars()
         if not self._has_net(checkpoint.model.text):
             files.remove(self.path / "net.toml")
         files.remove(self.path / "run.json")
@@ -99,6 +101,10 @@ class RunFolder:
     def _remove_results(self) -> None:
         for name in RESULTS:
             files.remove(self.path / name)
+
+    def _remove_scalars(self) -> None:
+        for file in (self.path / SCALARS).glob("events.*"):
+            files.remove(file)
 
     def _has_net(self, text: str) -> bool:
         path = self.path / "net.toml"

@@ -16,9 +16,10 @@ from gradcore.host import interrupt
 from gradcore.host.backends import EngineSession, ReferenceSession, Session
 from gradcore.host.progress import Progress
 from gradcore.host.training_report import training_report
+from gradcore.host.validation import LOSS, best_epoch, stops
 from gradcore.network.description import Network
 from gradcore.numerics.fixed_point import ACC_W
-from gradcore.ops.loss import loss_value
+from gradcore.ops.loss import evaluate, loss_value
 from gradcore.reference.float_trainer import FloatTrainer
 from gradcore.reference.saturation import Saturations
 from gradcore.reference.trainer import ReferenceTrainer, State
@@ -35,13 +36,15 @@ class Check(StrEnum):
 @dataclass(frozen=True)
 class Options:
     """How to train: number of epochs, seed of weights, order and roundings, when to compare, whether to train in
-    floating point beside it, minutes between checkpoints."""
+    floating point beside it, minutes between checkpoints, epochs without a smaller validation loss after which it ends
+    (0: never)."""
 
     epochs: int = 10
     seed: int = 1
     check: str = "epoch"
     float32: bool = True
     minutes: float = 10.0
+    patience: int = 0
 
 
 def epoch_batches(count: int, minibatch: int, seed: int, epoch: int) -> list[np.ndarray]:
@@ -89,6 +92,8 @@ class _Run:
         self.network, self.data, self.session = network, data, session
         self.options, self.progress, self.save = options, progress, save
         self.x_train, self.x_test = quantize_input(data.x_train, network), quantize_input(data.x_test, network)
+        aside = data.x_validation
+        self.x_validation = None if aside is None else quantize_input(aside, network)
         self.checking = options.check != "none"
         acc_width = session.config.acc_width if session.config else ACC_W
         self.reference = ReferenceTrainer(network, options.seed, acc_width=acc_width) if self.checking else None
@@ -120,8 +125,7 @@ class _Run:
         # The simulation runs without the interpreter's lock: one thread beside it is a second core for the reference.
         beside = ThreadPoolExecutor(1)
         try:
-            # Everything after the first difference differs.
-            while self.now.epoch < self.options.epochs and not (self.now.history and self._differs()):
+            while not self._ends():
                 self._epoch(beside)
         except FileError:
             raise
@@ -136,8 +140,11 @@ class _Run:
         found = training_report(self.network, self.data, self.session, seed, check, self.done, counted)
         return found, self.state, self._recorded()
 
-    def _differs(self) -> bool:
-        return self.checking and not self.now.comparison.equal
+    def _ends(self) -> bool:
+        now, options = self.now, self.options
+        # Everything after the first difference differs.
+        differs = bool(now.history) and self.checking and not now.comparison.equal
+        return differs or now.epoch >= options.epochs or stops(now.history, options.patience)
 
     def _complete(self, state: State) -> None:
         """A minibatch or an epoch is complete: keep it. An exception anywhere leaves this or the one before."""
@@ -164,7 +171,8 @@ class _Run:
             if time.monotonic() - self.last_save >= 60 * options.minutes:
                 self._save()
         expected = beside.submit(self._reference_results)
-        outputs, theirs = self.session.outputs(self.x_test), expected.result()
+        outputs, validated = self.session.outputs(self.x_test), self._validation()
+        theirs = expected.result()
         if self.reference and options.check == "epoch":
             now.comparison.weights(self.network, self.state, self.reference.state, f"epoch {epoch}")
         entry: dict[str, Any] = {
@@ -172,6 +180,7 @@ class _Run:
             "images": now.images,
             "loss": self._loss(now.loss) / now.images,
             "test_accuracy": float((outputs.argmax(axis=1) == self.data.y_test).mean()),
+            **self._validated(validated),
             "weights_equal": now.comparison.equal if self.checking else None,
             **theirs,
             "saturations": [row for row in Saturations(now.epoch_saturated).rows() if row["clipped"]]
@@ -181,13 +190,28 @@ class _Run:
         if self.float32:
             entry["float32_loss"] = now.float32_loss / now.images
         if "reference_outputs" in entry:
-            wrong = int(np.count_nonzero(entry.pop("reference_outputs") != outputs))
-            entry["differing_outputs"] = wrong
+            pairs = ((entry.pop("reference_outputs"), outputs), (entry.pop("reference_validation"), validated))
+            entry["differing_outputs"] = sum(int(np.count_nonzero(a != b)) for a, b in pairs if b is not None)
         now.history.append(entry)
+        if best_epoch(now.history) == epoch:
+            now.best = self.state
         now.epoch, now.minibatch, now.images, now.loss, now.float32_loss = epoch, 0, 0, 0, 0.0
         self._complete(self.state)
         self._save()
         self.progress(entry)
+
+    def _validation(self) -> np.ndarray | None:
+        """Outputs of the images that were set aside."""
+        return None if self.x_validation is None else self.session.outputs(self.x_validation)
+
+    def _validated(self, outputs: np.ndarray | None) -> dict[str, float]:
+        """Loss per image and accuracy of these outputs."""
+        labels = self.data.y_validation
+        if outputs is None or labels is None:
+            return {}
+        _, total = evaluate(self.network.loss_parameters, outputs, labels, self.network.data_width)
+        right = (outputs.argmax(axis=1) == labels).mean()
+        return {LOSS: self._loss(total) / len(labels), "validation_accuracy": float(right)}
 
     def _minibatch(self, index: np.ndarray, beside: ThreadPoolExecutor) -> None:
         now = self.now
@@ -254,6 +278,8 @@ class _Run:
         found: dict[str, Any] = {}
         if self.reference:
             found["reference_outputs"] = self.reference.forward(self.x_test)
+            aside = self.x_validation
+            found["reference_validation"] = None if aside is None else self.reference.forward(aside)
         if self.float32:
             size, x, y = self.network.minibatch, self.data.x_test, self.data.y_test
             right = sum(

@@ -11,6 +11,7 @@ from gradcore.host.backends import Session
 from gradcore.host.cycles import by_cause, unaccounted
 from gradcore.host.model_file import weights_sha256
 from gradcore.host.progress import Progress
+from gradcore.host.validation import best_epoch
 from gradcore.isa.config import EngineConfig
 from gradcore.isa.registers import SATURATIONS
 from gradcore.network.description import Network
@@ -56,6 +57,8 @@ def training_report(
         "test_images": len(data.x_test),
         "test_accuracy": last["test_accuracy"],
         "float32_test_accuracy": last.get("float32_test_accuracy"),
+        "validation_images": None if data.y_validation is None else len(data.y_validation),
+        "best_epoch": best_epoch(history),
         "check": check,
         "weights_equal": compared.equal if checked else None,
         "differing_words": compared.differing,

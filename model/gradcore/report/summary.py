@@ -40,6 +40,9 @@ def epoch_line(entry: dict[str, Any], epochs: int) -> str:
     equal = {True: ", weights equal", False: ", WEIGHTS DIFFER", None: ""}[entry["weights_equal"]]
     float32 = f" (float32 {_percent(entry['float32_test_accuracy'])})" if "float32_test_accuracy" in entry else ""
     accuracy = f"test accuracy {_percent(entry['test_accuracy'])}{float32}"
+    if "validation_loss" in entry:
+        aside = f"validation {entry['validation_loss']:.5f}, {_percent(entry['validation_accuracy'])}"
+        accuracy = f"{aside}; {accuracy}"
     return f"epoch {entry['epoch']}/{epochs}: loss {entry['loss']:.5f}, {accuracy}{equal}"
 
 

@@ -49,6 +49,24 @@ def test_the_command_and_the_option_agree(place, capsys):  # noqa: F811
     assert sha256(place / "c") == sha256(place / "d") != sha256(place / "a")
 
 
+def test_it_is_what_happens_when_no_formats_are_given(place, capsys):  # noqa: F811
+    """Formats of the whole network say that somebody has chosen; those of single layers stay, and the others come."""
+    train("asked", "--calibrate", "--ahead", "9")
+    short = ["--data", "data.npz", "--backend", "reference", "--epochs", "1", "--ahead", "9"]
+    assert cli.run(["train", "net.toml", *short, "--out", "a"]) == 0
+    assert "binary points chosen" in capsys.readouterr().out and sha256(place / "a") == sha256(place / "asked")
+    assert train("more", "--calibrate", "--ahead", "30") == 0
+    assert load(place / "more" / "net.toml") != load(place / "a" / "net.toml")
+    capsys.readouterr()
+    assert cli.run(["train", "net.toml", *short, "--out", "b", "--set", "format.act=9"]) == 0
+    assert load(place / "b" / "net.toml").formats == {"act": 9} and "binary points" not in capsys.readouterr().out
+    assert cli.run(["train", "net.toml", *short, "--out", "c", "--set", "layer.0.format.act=9"]) == 0
+    network = load(place / "c" / "net.toml")
+    assert network.layers[0].formats["act"] == 9 and {"weight", "delta"} < {*network.layers[0].formats}
+    assert cli.run(["train", "net.toml", *short, "--out", "d", "--no-calibrate"]) == 0
+    assert sha256(place / "d") == sha256(place / "first")
+
+
 @pytest.mark.parametrize(
     "options, said",
     [

@@ -194,6 +194,7 @@ def test_reference_run_leaves_a_folder_that_repeats(tmp_path, net):
         done = gradcore(
             "train",
             net,
+            "--no-calibrate",
             "--data",
             data,
             "--backend",

@@ -129,6 +129,7 @@ def test_a_few_values_outside_are_saturated_and_told(tmp_path):
     done = gradcore(
         "train",
         tmp_path / "net.toml",
+        "--no-calibrate",
         "--data",
         dataset(tmp_path, x_train=images),
         "--backend",

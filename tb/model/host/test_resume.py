@@ -58,7 +58,7 @@ def test_a_signal_ends_with_a_checkpoint_and_a_line(kills, tmp_path, kind):
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 128 + number
     assert errors == f"interrupted; to continue: gradcore train --resume --out '{out}'\n"
-    names = [".lock", "checkpoint.npz", "checkpoint.previous.npz", "net.toml", "run.json"]
+    names = [".lock", "checkpoint.npz", "checkpoint.previous.npz", "epochs.csv", "epochs.jsonl", "net.toml", "run.json"]
     assert sorted(path.name for path in out.iterdir()) == names
     shown = len(output.splitlines())
     done = run_folder.latest(out)[0].progress
