@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands import and export: a model of ONNX, Darknet or Caffe as a network with weights, and trained weights in
-an ONNX model."""
+an ONNX model, as real numbers or as a board's memory."""
 
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from gradcore.cli.common import UserError, app, is_given, screen_beside
+from gradcore.cli.common import EngineOption, UserError, app, engine_config, fitting, is_given, screen_beside
+from gradcore.compiler.compile import compile_network
 from gradcore.data import datasets
-from gradcore.files.atomic import make_folder
+from gradcore.files.atomic import make_folder, write_bytes, write_text
 from gradcore.frontends import caffe, darknet, onnx_model
 from gradcore.frontends.errors import ModelError
 from gradcore.frontends.imported import Imported
+from gradcore.host import inference
+from gradcore.host.board_image import board_image, c_text, hex_text
+from gradcore.host.model_file import Model, real_npz
 from gradcore.network.description import OPTIMISERS
 from gradcore.numerics.fixed_point import MODES
 from gradcore.ops.loss import LOSSES
 from gradcore.reference.calibration import ImagesError
-
-OnnxFile = Annotated[Path, typer.Argument(metavar="MODEL.onnx", help="ONNX model")]
 
 
 @app.command("import")
@@ -120,12 +122,51 @@ def _sizes(text: str) -> tuple[int, int, int] | None:
 @app.command("export")
 def export_command(
     file: Annotated[Path, typer.Argument(metavar="RUN|FILE", help="run folder, weights.npz or checkpoint")],
-    model: OnnxFile,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="the model with these weights")],
+    model: Annotated[
+        Path | None, typer.Argument(metavar="MODEL.onnx", help="for .onnx: the model that was imported")
+    ] = None,
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help=".onnx: the model with these weights; .npz: the weights as real numbers; .h, .hex or .bin: programs "
+            "and weights as the engine reads them",
+        ),
+    ] = ...,  # type: ignore[assignment]
+    engine: EngineOption = "",
 ) -> None:
-    """Put trained weights into the ONNX model that was imported."""
-    try:
-        onnx_model.to_onnx(file, model, out)
-    except ModelError as error:
-        raise UserError(f"{model}: {error}") from error
-    screen_beside("").print(f"{out}: {model} with the weights of {file}", markup=False)
+    """Write trained weights for somebody else: an ONNX model, NumPy, or a board without Python."""
+    if (out.suffix == ".onnx") != bool(model):
+        raise UserError(f"--out {out}: " + ("needs MODEL.onnx before it" if not model else "is no .onnx file"))
+    if model:
+        try:
+            onnx_model.to_onnx(file, model, out)
+        except ModelError as error:
+            raise UserError(f"{model}: {error}") from error
+        said = f"{model} with the weights of {file}"
+    elif out.suffix == ".npz":
+        trained = inference.load_model(file)
+        write_bytes(out, real_npz(trained))
+        said = f"{len(trained.network.parameters)} layers as real numbers"
+    elif out.suffix in IMAGES:
+        said = _image(inference.load_model(file), file, out, engine)
+    else:
+        raise UserError(f"--out {out}: is none of {', '.join(('.onnx', '.npz', *IMAGES))}")
+    screen_beside("").print(f"{out}: {said}", markup=False)
+
+
+IMAGES = (".h", ".hex", ".bin")
+
+
+def _image(model: Model, file: Path, out: Path, engine: str) -> str:
+    """Write the image for a board; what is said of it. Raises UserError, FileError."""
+    config = engine_config(engine, **model.engine | {"data_width": model.network.data_width})
+    with fitting(file):
+        compiled = compile_network(model.network, config)
+    image = board_image(compiled, model.state)
+    if out.suffix == ".bin":
+        write_bytes(out, image.data.tobytes())
+    else:
+        text = c_text(image, compiled, model.seed) if out.suffix == ".h" else hex_text(image, config.mem_bytes)
+        write_text(out, text)
+    return f"{image.data.size} bytes of programs and weights; the engine needs {image.memory} bytes of memory"

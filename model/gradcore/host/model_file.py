@@ -3,8 +3,10 @@
 needed to use them."""
 
 import hashlib
+import io
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +16,7 @@ from gradcore.network.description import Network
 from gradcore.network.net_toml import parse
 from gradcore.numerics.fixed_point import fits
 from gradcore.ops.checks import NetworkError
-from gradcore.reference.trainer import STATE, State
+from gradcore.reference.trainer import STATE, State, real_of
 
 WEIGHTS, CHECKPOINT, VERSION = "gradcore weights", "gradcore checkpoint", 1
 
@@ -64,6 +66,18 @@ def _words(net: Network) -> dict[str, str]:
         fractions = f"{p.fw}, {p.fb}, {p.fv}, {p.fvb} fraction bits"
         found[f"layer {p.name}"] = f"{p.weight_shape} weights of {fractions}"
     return found
+
+
+def real_npz(model: Model) -> bytes:
+    """A .npz file of the weights and biases as real numbers (float64), by the name <layer>.weight and <layer>.bias; the
+    integers times 2^<layer>.weight.frac are what the engine has."""
+    arrays: dict[str, Any] = {}
+    for p, real in zip(model.network.parameters, real_of(model.network, model.state)):
+        for key, frac in (("weight", p.fw), *((("bias", p.fb),) if p.bias else ())):
+            arrays |= {f"{p.name}.{key}": real[key], f"{p.name}.{key}.frac": np.int64(frac)}
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
 
 
 def header(kind: str, model: Model) -> dict:
