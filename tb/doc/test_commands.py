@@ -73,7 +73,8 @@ def test_gradcore(command, folder, monkeypatch, capsys):
         for module, name in ((bench, "measure"), (bench_layers, "by_layers")):
             monkeypatch.setattr(module, name, lambda *given: seen.append(given) or sys.exit(0))
         assert cli.run(words) == 0 and seen
-    elif words[0] == "import" or words[0] == "export" and any(".onnx" in word for word in words):  # they run in tb/model/frontends/test_onnx_cli.py
+    elif words[0] == "import" or (words[0] == "export" and any(".onnx" in word for word in words)):
+        # They run in tb/model/frontends/test_onnx_cli.py.
         assert cli.run(words) in (cli.USER, cli.MISSING)  # no model, or no onnx-ir
         assert re.search(r"\.(onnx|cfg|prototxt): cannot be read|onnx-ir is not installed", capsys.readouterr().err)
     elif any(is_board(word) for word in words):

@@ -60,18 +60,18 @@ def holding(
         return tuple(layers), notes
     base = default_fractions(width) | dict(formats)
     for layer in layers:
-        own = {}
+        own, given = {}, base | layer.formats
         for key in ("weight", "bias"):
-            values, frac = arrays.get(layer.name, {}).get(key, np.zeros(0)), base[key]
+            values, frac = arrays.get(layer.name, {}).get(key, np.zeros(0)), given[key]
             outside = _outside(values, width, frac)
             while _outside(values, width, frac) and frac > FRAC_MIN:
                 frac -= 1
             if outside:
                 own[key] = frac
-                limit = 2.0 ** (width - 1 - base[key])
+                limit = 2.0 ** (width - 1 - given[key])
                 what = f"{outside} of {values.size} words of {key} are outside +-{limit:g}"
-                notes.append(f"layer '{layer.name}': {what}: {frac} instead of {base[key]} fraction bits")
-        found.append(replace(layer, formats=own) if own else layer)
+                notes.append(f"layer '{layer.name}': {what}: {frac} instead of {given[key]} fraction bits")
+        found.append(replace(layer, formats=layer.formats | own) if own else layer)
     return tuple(found), notes
 
 

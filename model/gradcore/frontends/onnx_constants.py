@@ -12,14 +12,37 @@ FLOATS = ("FLOAT", "DOUBLE", "FLOAT16")
 
 
 @dataclass(frozen=True)
+class Grid:
+    """What a quantisation says of a tensor: integers of `bits` times 2^-frac; narrow: without the least one."""
+
+    frac: int
+    bits: int
+    signed: bool = True
+    narrow: bool = False
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """Least and largest integer."""
+        high = (1 << self.bits - self.signed) - 1
+        return (-high - (not self.narrow) if self.signed else 0), high
+
+    @property
+    def width(self) -> int:
+        """Bits of a signed word that holds all of them."""
+        return self.bits + (not self.signed)
+
+
+@dataclass(frozen=True)
 class Constant:
     """owner: the value of an initialiser or the node Constant that holds `tensor`; transposed: a node Transpose, or the
-    operator that reads it, turns the matrix round."""
+    operator that reads it, turns the matrix round; grid: where its words lie; stored: as integers of that grid."""
 
     name: str
     owner: Any
     tensor: Any
     transposed: bool = False
+    grid: Grid | None = None
+    stored: bool = False
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -44,18 +67,31 @@ class Constant:
         return float(found[0])
 
     def real(self) -> np.ndarray:
-        """As float64. Raises ModelError for other types, NaN and infinity."""
+        """As float64, on its grid if it has one. Raises ModelError for other types, NaN and infinity."""
         kind = self.tensor.dtype.name
-        refuse(kind not in FLOATS, f"'{self.name}' is {kind}", " or ".join(FLOATS))
+        refuse(kind not in FLOATS and not self.stored, f"'{self.name}' is {kind}", " or ".join(FLOATS))
         found = self._array().astype(np.float64)
         wrong = int(np.count_nonzero(~np.isfinite(found)))
         refuse(wrong, f"{wrong} of {found.size} words of '{self.name}' are infinite or NaN", "finite numbers")
+        if self.grid:
+            integers = found if self.stored else np.rint(found * 2.0**self.grid.frac)
+            found = np.clip(integers, *self.grid.limits) * 2.0**-self.grid.frac
         return found.T if self.transposed else found
+
+    def check(self, values: np.ndarray) -> None:
+        """Raise ModelError for `values` that its grid does not hold."""
+        if self.grid:
+            low, high = (limit * 2.0**-self.grid.frac for limit in self.grid.limits)
+            outside = int(np.count_nonzero((values < low) | (values > high)))
+            text = f"{outside} words of '{self.name}' are outside {low:g}..{high:g}"
+            refuse(outside, text, f"a training of words of {self.grid.width} bits")
 
     def put(self, values: np.ndarray) -> None:
         """Replace its words by `values`, which have its shape but for axes of one."""
         import onnx_ir
 
+        if self.grid and self.stored:
+            values = np.rint(values * 2.0**self.grid.frac)
         array = values.reshape(self.shape)
         array = np.ascontiguousarray(array.T if self.transposed else array).astype(self.tensor.dtype.numpy())
         tensor = onnx_ir.Tensor(array, name=self.tensor.name)

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 from gradcore.frontends.errors import ModelError
 from gradcore.frontends.layers import Layers, Value, located, refuse
-from gradcore.frontends.onnx_constants import FLOATS, Constant
+from gradcore.frontends.onnx_constants import FLOATS, Constant, Grid
 from gradcore.frontends.onnx_layers import NEAREST, OPERATORS, Call, Made, bias_of, made_of
+from gradcore.frontends.onnx_quantisation import OPERATORS as QUANTISATION
+from gradcore.frontends.onnx_quantisation import QONNX, Integers, is_quantisation, quantised
 from gradcore.frontends.onnx_sizes import OPERATORS as SIZES
 from gradcore.frontends.onnx_sizes import Sizes, is_of_sizes, sizes_of
 from gradcore.network.graph import INPUT
@@ -20,17 +22,43 @@ from gradcore.ops.convolution import Conv, Dense
 
 OPSETS = (7, 28)  # versions of the operator set that are read
 DOMAINS = ("", "ai.onnx")
+DATA_MAX = 16  # bits of a word
 
 
 @dataclass
 class OnnxLayers(Layers):
     """weights: constants by layer and key (weight, bias); nodes: name and operator of the node that a layer is, by
-    layer; in_loss: name of the Softmax at the end, "" where there is none."""
+    layer; in_loss: name of the Softmax at the end, "" where there is none; grids: of quantised tensors by layer ("" is
+    the input) and kind of format; formats: those of the network."""
 
     shape: tuple[int, int, int] = (1, 1, 1)
     weights: dict[str, dict[str, Constant]] = field(default_factory=dict)
     nodes: dict[str, tuple[str, str]] = field(default_factory=dict)
     in_loss: str = ""
+    grids: dict[tuple[str, str], Grid] = field(default_factory=dict)
+
+    @property
+    def formats(self) -> dict[str, int]:
+        grid = self.grids.get(("", "input"))
+        return {"input": grid.frac} if grid else {}
+
+    def lie_on(self, layer: str, kind: str, grid: Grid) -> None:
+        """Note where the words of a layer lie, and give it that format. Raises ModelError."""
+        had = self.grids.setdefault((layer, kind), grid)
+        refuse(had.frac != grid.frac, f"the scale is 2^{-grid.frac}, before it 2^{-had.frac}", "one scale for both")
+        for place, own in enumerate(self.layers):
+            if own.name == layer:
+                self.layers[place] = replace(own, formats=own.formats | {kind: grid.frac})
+
+    def quantise(self, x: Value, grid: Grid) -> None:
+        """A tensor is quantised: it, or what it is the largest or positive part of. Raises ModelError."""
+        name = x.layer
+        by_name = {layer.name: number for number, layer in enumerate(self.layers)}
+        while name != INPUT and "act" not in self.layers[by_name[name]].own_formats:
+            number = by_name[name]
+            before = self.layers[number - 1].name if number else INPUT
+            name = (self.layers[number].inputs or (before,))[0]
+        self.lie_on("" if name == INPUT else name, "input" if name == INPUT else "act", grid)
 
 
 def read(model: Any) -> OnnxLayers:
@@ -63,7 +91,7 @@ class _Reader:
     def __init__(self, opset: int) -> None:
         self.opset = opset
         self.images: int | None = None
-        self.values: dict[Any, Value | Constant | Sizes] = {}
+        self.values: dict[Any, Value | Constant | Sizes | Integers] = {}
         self.ends: dict[Any, str] = {}
         self.used: dict[int, str] = {}
         self.found = OnnxLayers()
@@ -96,7 +124,8 @@ class _Reader:
         """Takes over one node of the graph."""
         domain, kind = node.domain, node.op_type
         nearest = NEAREST.get(kind, "one of " + ", ".join([*OPERATORS, "Constant"]))
-        refuse(domain not in DOMAINS, f"is of the domain '{domain}'", NEAREST.get(kind, "operators of ONNX itself"))
+        known = domain in DOMAINS or kind == "Quant" and domain in QONNX
+        refuse(not known, f"is of the domain '{domain}'", NEAREST.get(kind, "operators of ONNX itself"))
         if kind == "Constant":
             self._constant(node)
             return
@@ -109,10 +138,14 @@ class _Reader:
         if kind == "Identity" and isinstance(inputs[0], Constant):
             self.values[node.outputs[0]] = inputs[0]
             return
+        if is_quantisation(kind, domain, inputs):
+            self._quantised(node, inputs)
+            return
         if is_of_sizes(kind, inputs):
             given = self._attributes(node, SIZES[kind])
             self.values[node.outputs[0]] = sizes_of(kind, given, inputs, self.images)
             return
+        refuse(any(isinstance(x, Integers) for x in inputs), "reads integers", "DequantizeLinear before it")
         refuse(kind not in OPERATORS, "is not supported", nearest)
         _, defaults, most = OPERATORS[kind]
         refuse(not 1 <= len(inputs) <= most, f"has {len(inputs)} inputs", f"1 to {most}")
@@ -121,11 +154,26 @@ class _Reader:
             refuse(read, f"its output '{output.name}' is read", "the first output alone")
         for value in node.inputs:
             refuse(value in self.ends, f"reads what '{self.ends.get(value)}' gives", "Softmax at the end, of the loss")
-        call = Call(kind, self.opset, self._attributes(node, defaults), inputs, self.images)
+        call = Call(kind, self.opset, self._attributes(node, defaults), cast(Any, inputs), self.images)
         bias = bias_of(call) if kind in ("Add", "Sum") else None
         value = self._biased(node, *bias) if bias else self._made(node, number, made_of(call))
         self._stated(node.outputs[0], value)
         self.values[node.outputs[0]] = value
+
+    def _quantised(self, node: Any, inputs: tuple) -> None:
+        defaults, most = QUANTISATION[node.op_type]
+        refuse(not 1 <= len(inputs) <= most, f"has {len(inputs)} inputs", f"1 to {most}")
+        made = quantised(node.op_type, self._attributes(node, defaults), inputs)
+        if isinstance(inputs[0], Value):
+            alone = len(node.inputs[0].uses()) == 1
+            refuse(not alone, f"others read '{node.inputs[0].name}' as it is", "all readers behind it")
+        if isinstance(made, Integers):
+            self.values[node.outputs[0]] = made
+            return
+        source, grid = made
+        if isinstance(source, Value):
+            self.found.quantise(source, grid)
+        self.values[node.outputs[0]] = source if isinstance(source, Value) else replace(source, grid=grid)
 
     def end(self, graph: Any) -> None:
         """Takes over the output."""
@@ -140,7 +188,7 @@ class _Reader:
         refuse(x.layer != last, text, "leave it out")
         self.found.output, self.found.in_loss = x, self.ends.get(outputs[0], "")
 
-    def _value(self, value: Any) -> Value | Constant | Sizes:
+    def _value(self, value: Any) -> Value | Constant | Sizes | Integers:
         refuse(value not in self.values, f"reads '{value.name}', which nothing makes before it", "a sorted graph")
         return self.values[value]
 
@@ -205,6 +253,8 @@ class _Reader:
         own = self.found.weights[layer]
         refuse(other != layer or constant in own.values(), f"shares '{constant.name}' with '{other}'", "one of its own")
         own[key] = constant
+        if constant.grid and (key == "weight" or constant.grid.bits <= DATA_MAX):  # wider biases are rounded
+            self.found.lie_on(layer, key, constant.grid)
 
     def _stated(self, output: Any, value: Value) -> None:
         """Compares the shape with the one that the model states."""

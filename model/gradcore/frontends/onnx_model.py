@@ -4,12 +4,14 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import Any
 
 from gradcore.files.atomic import FileError, StrPath, write_bytes
 from gradcore.frontends.errors import ModelError
 from gradcore.frontends.imported import Calibration, Imported, begun, holding
+from gradcore.frontends.layers import located
 from gradcore.frontends.onnx_graph import OnnxLayers, read
 from gradcore.host.inference import load_model
 from gradcore.network.description import Network
@@ -61,9 +63,10 @@ def from_onnx(
         if loss != SOFTMAX:
             raise ModelError(f"'{loss}' has no softmax inside", f"loss='{SOFTMAX}'", found.in_loss, operator="loss")
         notes.append(f"node '{found.in_loss}': is part of the loss {SOFTMAX}")
+    notes += _grids(found, data_width)
     arrays = {layer: {key: _real(found, layer, held[key]) for key in held} for layer, held in found.weights.items()}
     try:
-        formats = dict(formats or {})
+        formats = found.formats | dict(formats or {})
         layers, changed = holding(found.layers, arrays, data_width, formats, calibration)
         network = Network(
             name,
@@ -116,10 +119,28 @@ def put(network: Network, state: State, model: Any) -> Any:
                 there = "nothing" if constant is None else f"the shape {shape}"
                 problem = f"the {key} of shape {words.shape} finds {there}"
                 raise ModelError(problem, "the model that was imported", module=p.name)
-            new.append((constant, dequantize(words, Format(network.data_width, frac))))
+            values = dequantize(words, Format(network.data_width, frac))
+            with located(partial(_at_layer, p.name), ""):
+                constant.check(values)
+            new.append((constant, values))
     for constant, values in new:
         constant.put(values)
     return model
+
+
+def _at_layer(layer: str, problem: str, nearest: str) -> ModelError:
+    return ModelError(problem, nearest, module=layer)
+
+
+def _grids(found: OnnxLayers, width: int) -> list[str]:
+    """Sentences on quantised tensors whose words have other bits. Raises ModelError for those that need more."""
+    wider = 0
+    for (layer, kind), grid in found.grids.items():
+        if grid.width > width:
+            node, operator = found.nodes.get(layer, (layer, "input"))
+            raise ModelError(f"{kind} of {grid.width} bits", f"data_width={grid.width}", node, operator=operator)
+        wider += grid.width < width
+    return [f"{wider} quantised tensors have fewer than {width} bits: the same steps, more range"] if wider else []
 
 
 def _real(found: OnnxLayers, layer: str, constant: Any) -> Any:

@@ -124,8 +124,11 @@ MODELS = {
         ODD + "BatchNormalization: is not supported; .*folded into the convolution before it, another model would be",
     ),
     "layout": (lambda: behind("Transpose", perm=[0, 2, 3, 1]), ODD + "Transpose: .*maps before rows and columns"),
-    "quantised": (lambda: behind("QuantizeLinear", np.float32(1)), ODD + "QuantizeLinear: .*formats are given to from"),
-    "QONNX": (lambda: behind("Quant", domain="qonnx.custom_op.general"), ODD + "Quant: is of the domain 'qonnx.*form"),
+    "integers": (
+        lambda: behind("QLinearConv"),
+        ODD + "QLinearConv: .*Conv between DequantizeLinear and QuantizeLinear",
+    ),
+    "Quant elsewhere": (lambda: behind("Quant", domain="my.own"), ODD + "Quant: is of the domain 'my.own'"),
     "domain": (
         lambda: behind("FusedConv", domain="com.microsoft"),
         "FusedConv: is of the domain 'com.microsoft'; near",
