@@ -124,7 +124,7 @@ MODELS = {
         ODD + "BatchNormalization: is not supported; .*folded into the convolution before it, another model would be",
     ),
     "layout": (lambda: behind("Transpose", perm=[0, 2, 3, 1]), ODD + "Transpose: .*maps before rows and columns"),
-    "integers": (
+    "of integers": (
         lambda: behind("QLinearConv"),
         ODD + "QLinearConv: .*Conv between DequantizeLinear and QuantizeLinear",
     ),
