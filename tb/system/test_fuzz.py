@@ -25,7 +25,9 @@ def fuzzer(request):
     fuzzer.close()
 
 
-@pytest.mark.parametrize("fuzzer, count", [("small", 400), ("narrow", 200), long("default", 80)], indirect=["fuzzer"])
+@pytest.mark.parametrize(
+    "fuzzer, count", [("small", 400), ("narrow", 200), ("bare", 100), long("default", 80)], indirect=["fuzzer"]
+)
 def test_random_programs(fuzzer, count):
     for number in range(count):
         fuzzer.run(number)

@@ -11,11 +11,12 @@ from gradcore.isa.config import EngineConfig
 from gradcore.isa.instruction import ENGINE, Instruction, Opcode
 from gradcore.isa.rules import problem
 from gradcore.ops.optimiser import RATE_ONE
-from tb.support.engines import NARROW, SMALL
+from tb.support.engines import BARE, NARROW, SMALL
 
 ENGINES = {
     "small": SMALL,
     "narrow": NARROW,
+    "bare": BARE,
     "default": EngineConfig(),
 }
 SIZE, PAGE = 1 << 18, 4096

@@ -56,7 +56,10 @@ def _program(config: EngineConfig, seed: int, number: int) -> Case:
     if rng.random() < 0.3:
         case = garbage(config, rng)
     else:
-        case = replace(valid(config, seed, rng, networks), kind="mutated")
+        # Half of them need parts that the engine may not have.
+        whole = replace(config, has_vector=1, has_softmax=1, has_factor=1)
+        drawn = config if whole == config or rng.random() < 0.5 else whole
+        case = replace(valid(drawn, seed, rng, networks), kind="mutated")
         for _ in range(rng.choice([1, 1, 1, 2, 3])):
             if case.words:
                 mutate(case, rng)

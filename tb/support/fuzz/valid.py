@@ -16,7 +16,7 @@ from gradcore.machine.backend import MachineBackend
 from gradcore.network.layer_table import ideal_macs
 from tb.model.compiler.networks import random_network
 from tb.support import handmade
-from tb.support.fuzz.case import ADDRESS, NETWORKS, PAGE, SIZE, Case, serial, serial_words
+from tb.support.fuzz.case import ADDRESS, NETWORKS, PAGE, SIZE, Case, parsed, serial, serial_words
 from tb.support.fuzz.windows import vectors_case
 
 MOST_CYCLES = 1000  # of a compiled program, by the estimate
@@ -251,17 +251,23 @@ def move(instr, offset: int):
     return instr
 
 
-def valid(config: EngineConfig, seed: int, rng, networks: int) -> Case:
-    """A program that completes; `networks`: of how many the training programs are."""
+def _drawn(config: EngineConfig, seed: int, rng, networks: int) -> Case:
     kind = rng.random()
     if kind < 0.3:
-        case = transfers_case(config, rng)
-    elif kind < 0.45:
-        case = handmade_case(config, rng)
-    elif kind < 0.6:
-        case = vectors_case(config, rng)
-    else:
-        case = network_case(config, 1000 * seed + rng.randrange(networks))
+        return transfers_case(config, rng)
+    if kind < 0.45:
+        return handmade_case(config, rng)
+    if kind < 0.6 and config.has_vector:
+        return vectors_case(config, rng)
+    return network_case(config, 1000 * seed + rng.randrange(networks))
+
+
+def valid(config: EngineConfig, seed: int, rng, networks: int) -> Case:
+    """A program that completes; `networks`: of how many the training programs are. Of an engine without some parts one
+    that needs none of them."""
+    case = _drawn(config, seed, rng, networks)
+    while any(parsed(word, config)[1] for word in case.words):
+        case = _drawn(config, seed, rng, networks)
     needs, words = case.windows, case.words
     alone = case.serial or rng.random() < 0.5
     words = list(serial_words(tuple(words)) if alone and not case.serial else words)
