@@ -3,7 +3,6 @@
 
 import json
 import shlex
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -209,50 +208,47 @@ def _train(
 ) -> tuple[dict[str, Any], State, tuple[np.ndarray, int, tuple[Any, ...]] | None]:
     """`runs.train` with checkpoints and what is written after each epoch; an exception that ends it says how to go
     on."""
-    configuration, network = run.configuration, run.model.network
+    configuration, network, begun = run.configuration, run.model.network, run.progress.state is not None
     check = "none" if configuration["backend"] == "reference" else configuration["check"]
-    options = runs.Options(
-        *(configuration["epochs"], configuration["seed"], check, configuration["float32"], minutes),
-        patience=configuration["patience"],
-    )
-    with ExitStack() as stack:
-        show = stack.enter_context(progress_of(screen, options.epochs, len(dataset.y_train), configuration["backend"]))
-        stack.push(_advice(folder))
-        scalars = _scalars(run, folder, stack)
+    epochs, seed, float32, patience = (configuration[name] for name in ("epochs", "seed", "float32", "patience"))
+    options = runs.Options(epochs, seed, check, float32, minutes, patience)
 
-        def save(done: Progress) -> None:
-            folder.save(run.at(done))
-            if done.history and not done.minibatch:
-                write_epochs(folder.path, done.history)
-                if done.best:
-                    model_file.write(folder.path / "best.npz", replace(run.model, state=done.best))
+    def write(done: Progress) -> None:
+        if done.history:
+            write_epochs(folder.path, done.history)
+        if done.best:
+            model_file.write(folder.path / "best.npz", replace(run.model, state=done.best))
 
-        def progress(entry: dict[str, Any]) -> None:
-            if scalars and "test_accuracy" in entry:
-                scalars.add(entry)
-            show(entry)
+    def save(done: Progress) -> None:
+        folder.save(run.at(done))
+        if not done.minibatch:
+            write(done)
 
-        begin = run.progress if run.progress.state is not None else None
-        return runs.train(network, dataset, session, options, progress, begin, save)
+    scalars = _scalars(run, folder)
+    try:
+        write(run.progress)  # the folder of a run that goes on has lost them
+        with progress_of(screen, epochs, len(dataset.y_train), configuration["backend"]) as show:
 
+            def progress(entry: dict[str, Any]) -> None:
+                if scalars and "test_accuracy" in entry:
+                    scalars.add(entry)
+                show(entry)
 
-def _advice(folder: RunFolder) -> Callable[..., None]:
-    """What an exception says besides: how the run goes on."""
-
-    def advise(_: object, error: BaseException | None, *__: object) -> None:
-        if error and folder.begun:
+            return runs.train(network, dataset, session, options, progress, run.progress if begun else None, save)
+    except BaseException as error:
+        if folder.begun:
             error.add_note(f"to continue: gradcore train --resume --out {shlex.quote(str(folder.path))}")
+        raise
+    finally:
+        if scalars:
+            scalars.close()
 
-    return advise
 
-
-def _scalars(run: Checkpoint, folder: RunFolder, stack: ExitStack) -> Scalars | None:
+def _scalars(run: Checkpoint, folder: RunFolder) -> Scalars | None:
     """Where TensorBoard finds the run's numbers, if that is wanted."""
     if not run.configuration["tensorboard"]:
         return None
     try:
-        scalars = Scalars(folder.path)
+        return Scalars(folder.path)
     except ImportError as error:
         raise UserError("--tensorboard: tensorboardX is not installed: pip install 'gradcore[tensorboard]'") from error
-    stack.callback(scalars.close)
-    return scalars

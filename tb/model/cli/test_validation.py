@@ -4,14 +4,16 @@
 import csv
 import json
 import struct
+import sys
 
 import numpy as np
 import pytest
 
 from gradcore.cli import main as cli
+from gradcore.cli.run_setup import ADDED
 from gradcore.data import datasets
 from gradcore.data.datasets import DataError, Dataset, quantize_input, with_validation
-from gradcore.host import model_file
+from gradcore.host import checkpoint, model_file
 from gradcore.host.validation import best_epoch, stops
 from gradcore.ops.loss import evaluate, loss_value
 from gradcore.reference.trainer import ReferenceTrainer
@@ -137,6 +139,27 @@ def scalars(folder):
     return found
 
 
+def test_a_run_that_ends_before_its_results_has_all_of_them(place):  # noqa: F811
+    """The plug is pulled behind the last checkpoint: nothing is left to train."""
+    assert train("a", *TWELVE, epochs=2) == 0
+    names = ("best.npz", "epochs.csv", "epochs.jsonl", "weights.npz")
+    whole = {name: (place / "a" / name).read_bytes() for name in names}
+    for name in (*names, "report.json"):
+        (place / "a" / name).unlink()
+    assert cli.run(["train", "--resume", "--out", "a"]) == 0
+    assert {name: (place / "a" / name).read_bytes() for name in names} == whole
+
+
+def test_a_checkpoint_from_before_these_options_goes_on(place):  # noqa: F811
+    assert train("whole", epochs=2) == 0 and train("old", epochs=1) == 0
+    old = checkpoint.read(place / "old" / "checkpoint.npz")
+    for name in ADDED:
+        del old.configuration[name]
+    checkpoint.write(place / "old" / "checkpoint.npz", old)
+    assert train("old", "--resume", epochs=2) == 0
+    assert sha256(place / "old") == sha256(place / "whole")
+
+
 def test_tensorboard(place):  # noqa: F811
     """Also of a run that goes on; a new run drops what was there."""
     assert train("a", *TWELVE, "--tensorboard", epochs=2) == 0
@@ -151,6 +174,6 @@ def test_tensorboard(place):  # noqa: F811
 
 
 def test_without_tensorboardx(place, capsys, monkeypatch):  # noqa: F811
-    monkeypatch.setitem(__import__("sys").modules, "tensorboardX", None)
+    monkeypatch.setitem(sys.modules, "tensorboardX", None)
     assert train("a", "--tensorboard") == cli.USER
     assert "tensorboardX is not installed" in capsys.readouterr().err
