@@ -2,14 +2,11 @@
 """Sphinx reads this: the documents of the whole repository as one site, `make docs`. They stay where they are."""
 
 import re
-import sys
 from pathlib import Path
 
+import gradcore
+
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "model"))
-
-import gradcore  # noqa: E402
-
 project = "gradcore"
 copyright = "the gradcore authors, Apache-2.0"
 version = release = gradcore.__version__
@@ -30,7 +27,6 @@ myst_heading_anchors = 4
 default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
-nitpicky = False
 LINK = re.compile(r"(?<!!)\[([^\]\n]+)\]\(([^)#\s:]+)(#[^)\s]*)?\)")
 
 

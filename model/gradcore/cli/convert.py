@@ -119,12 +119,12 @@ def _sizes(text: str) -> tuple[int, int, int] | None:
     return sizes[0], sizes[1], sizes[2]
 
 
+IMAGES = (".h", ".hex", ".bin")  # kinds of files for a board
+
+
 @app.command("export")
 def export_command(
     file: Annotated[Path, typer.Argument(metavar="RUN|FILE", help="run folder, weights.npz or checkpoint")],
-    model: Annotated[
-        Path | None, typer.Argument(metavar="MODEL.onnx", help="for .onnx: the model that was imported")
-    ] = None,
     out: Annotated[
         Path,
         typer.Option(
@@ -132,7 +132,10 @@ def export_command(
             help=".onnx: the model with these weights; .npz: the weights as real numbers; .h, .hex or .bin: programs "
             "and weights as the engine reads them",
         ),
-    ] = ...,  # type: ignore[assignment]
+    ],
+    model: Annotated[
+        Path | None, typer.Argument(metavar="MODEL.onnx", help="for .onnx: the model that was imported")
+    ] = None,
     engine: EngineOption = "",
 ) -> None:
     """Write trained weights for somebody else: an ONNX model, NumPy, or a board without Python."""
@@ -153,9 +156,6 @@ def export_command(
     else:
         raise UserError(f"--out {out}: is none of {', '.join(('.onnx', '.npz', *IMAGES))}")
     screen_beside("").print(f"{out}: {said}", markup=False)
-
-
-IMAGES = (".h", ".hex", ".bin")
 
 
 def _image(model: Model, file: Path, out: Path, engine: str) -> str:

@@ -25,11 +25,14 @@ def refuse(what: object, wrong: object, problem: str, nearest: object = "", modu
         raise ModelError(problem, nearest, module=module, operator=type(what).__name__)
 
 
+LOSSES = ("CrossEntropyLoss", "MSELoss")
+
+
 def loss_of(loss: Any, classes: int) -> str:
     """Name of the loss that a module of torch.nn is. Raises ModelError."""
     kind = type(loss).__name__
     nearest = "CrossEntropyLoss()"
-    refuse(loss, kind not in ("CrossEntropyLoss", "MSELoss"), "is not supported", nearest)
+    refuse(loss, kind not in LOSSES, "is not supported", nearest)
     refuse(loss, loss.reduction != "mean", f"reduction='{loss.reduction}'", "reduction='mean'")
     if kind == "MSELoss":
         # The mean over images and classes of squares is that of half the squares' sum only where there are two.

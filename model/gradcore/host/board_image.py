@@ -1,15 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a host program without Python needs of a network: programs and trained weights as the engine reads them, in one
-image, and where in it everything lies.
-
-```
- base                                                                     bytes            memory
-  | training program | inference program | weights, momenta, tables | activations | images | targets |
-  |<----------------------- the image ------------------------------>|<- only room, never written ->|
-```
-
-Every region begins on a page, since windows do (doc/programming.md, "What lies where in memory").
-"""
+image, and where in it everything lies (doc/programming.md, "Without Python"). Every region begins on a page, since
+windows do."""
 
 import textwrap
 from dataclasses import dataclass
@@ -78,7 +70,7 @@ def c_text(image: BoardImage, compiled: CompiledNetwork, seed: int) -> str:
     values |= {"MINIBATCH": compiled.images, "CLASSES": network.classes, "SEED": seed}
     values |= dict(zip(("CONFIG", "CONFIG2", "CONFIG3"), config.config_registers))
     macros = "\n".join(f"#define GC_NETWORK_{name} {value:#x}u" for name, value in values.items())
-    words = [f"0x{word:08x}" for word in np.resize(image.data, round_up(image.data.size, 4)).view("<u4")]
+    words = [f"0x{word:08x}" for word in image.data.view("<u4")]
     lines = ",\n".join(", ".join(words[at : at + WORDS]) for at in range(0, len(words), WORDS))
     about = textwrap.fill(
         f"Network {ascii(network.name)}, by `gradcore export`: programs, weights and momenta for an engine of "

@@ -69,8 +69,8 @@ def _words(net: Network) -> dict[str, str]:
 
 
 def real_npz(model: Model) -> bytes:
-    """A .npz file of the weights and biases as real numbers (float64), by the name <layer>.weight and <layer>.bias; the
-    integers times 2^<layer>.weight.frac are what the engine has."""
+    """A .npz file of the weights and biases as real numbers (float64), by the name <layer>.weight and <layer>.bias.
+    <layer>.weight.frac has its fraction bits: the real number times 2^frac is the engine's integer."""
     arrays: dict[str, Any] = {}
     for p, real in zip(model.network.parameters, real_of(model.network, model.state)):
         for key, frac in (("weight", p.fw), *((("bias", p.fb),) if p.bias else ())):
