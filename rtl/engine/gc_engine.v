@@ -198,7 +198,7 @@ end else begin : g_engine
     // ---- Compute
     wire                   cmp_rd_valid, cmp_rd_channel, cmp_rd_row_buf, dst_valid, dst_buf, grad_valid, grad_first;
     wire                   cmp_gate_rd_valid, cmp_gate_wr_valid;
-    wire                   str_hold;     // STORE is to read a buffer in the next cycle
+    wire                   hold;         // STORE is to read a buffer in the next cycle
     wire [ACCESS_W-1:0]    cmp_rd_row, cmp_rd_col, dst_access, cmp_gate_rd_access, cmp_gate_wr_access;
     wire [COLS_LOG-1:0]    cmp_rd_step;
     wire [15:0]            cmp_rd_row_channels, cmp_rd_col_channels, grad_addr;
@@ -210,7 +210,7 @@ end else begin : g_engine
         .DSP(DSP), .HAS_FACTOR(HAS_FACTOR)
     ) u_compute (
         .clk(clk), .rst(reset), .start(starts[COMPUTE]), .m_done(done[COMPUTE]), .m_room(compute_room),
-        .s_instruction(instruction[COMPUTE*1024 +: 1024]), .cfg_seed(seed), .s_hold(str_hold), .m_read(read_done),
+        .s_instruction(instruction[COMPUTE*1024 +: 1024]), .cfg_seed(seed), .s_hold(hold), .m_read(read_done),
         .m_read_signal(read_signal), .m_written(written), .m_written_signal(written_signal), .m_rd_valid(cmp_rd_valid),
         .m_rd_channel(cmp_rd_channel), .m_rd_split(cmp_rd_split), .m_rd_step(cmp_rd_step),
         .m_rd_row_buf(cmp_rd_row_buf), .m_rd_row(cmp_rd_row), .m_rd_row_channels(cmp_rd_row_channels),
@@ -226,7 +226,7 @@ end else begin : g_engine
     );
 
     // ---- Operand buffers and gate buffer
-    wire                str_rd_valid, str_rd_ready, str_rd_mark, str_back, str_back_mark;
+    wire                str_rd_valid, str_rd_ready, str_rd_mark, str_rd_urgent, str_back, str_back_mark;
     wire [1:0]          str_rd_buffer;
     wire [ACCESS_W-1:0] str_rd_access;
     wire [LANES*DW-1:0] str_back_data;
@@ -240,7 +240,7 @@ end else begin : g_engine
         .s_cmp_col(cmp_rd_col), .s_cmp_col_channels(cmp_rd_col_channels), .m_data0(rd_data0), .m_data1(rd_data1),
         .s_dst_valid(dst_valid), .s_dst_buf(dst_buf), .s_dst_access(dst_access), .s_dst_enable(dst_enable),
         .s_dst_data(dst_data), .s_str_valid(str_rd_valid), .s_str_ready(str_rd_ready), .s_str_buffer(str_rd_buffer),
-        .s_str_access(str_rd_access), .s_str_mark(str_rd_mark), .m_str_valid(str_back), .m_str_mark(str_back_mark),
+        .s_str_access(str_rd_access), .s_str_mark(str_rd_mark), .s_str_urgent(str_rd_urgent), .m_hold(hold), .m_str_valid(str_back), .m_str_mark(str_back_mark),
         .m_str_data(str_back_data), .s_load_valid(load_wr_valid), .s_load_ready(load_wr_ready),
         .s_load_access(load_wr_access), .s_load_data(load_wr_data), .s_load_gate_access(load_wr_gate_access),
         .s_load_gate(load_wr_gate), .s_gate_rd_valid(cmp_gate_rd_valid), .s_gate_rd_access(cmp_gate_rd_access),
@@ -255,7 +255,7 @@ end else begin : g_engine
     ) u_store (
         .clk(clk), .rst(reset), .start(starts[STORE]), .m_done(done[STORE]), .m_bad(mismatch[2]),
         .sts_saturated(saturated[4:3]), .s_instruction(instruction[STORE*1024 +: 1024]), .cfg_base(base),
-        .cfg_seed(seed), .m_hold(str_hold), .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr[8:0]),
+        .cfg_seed(seed), .m_rd_urgent(str_rd_urgent), .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr[8:0]),
         .m_rd_valid(str_rd_valid), .m_rd_ready(str_rd_ready), .m_rd_buffer(str_rd_buffer),
         .m_rd_access(str_rd_access), .m_rd_mark(str_rd_mark), .s_rd_valid(str_back),
         .s_rd_mark(str_back_mark), .s_rd_data(str_back_data), .m_rreq_valid(rreq_valid[5]),

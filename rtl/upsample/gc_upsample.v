@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Up-samples pooled vectors on their way to a buffer and scales them by the gate: a pooled vector becomes four, in
 // the order (qy, qx) = (0,0), (0,1), (1,0), (1,1), and lanes with a zero gate bit become zero. One output word per
-// cycle, 1 cycle latency; both inputs and the output follow the stream rules, ready is registered on each side. The
+// cycle, 1 cycle latency; both inputs and the output follow the stream rules, ready is registered on each side. What
+// goes on without up-sampling has an input of its own: it has more time than the lanes that are spread. The
 // configuration is sampled with every output word, so it may change once the last word of a frame has been taken.
 // On whole maps the result is gradcore.ops.max_pooling.upsample times the gate.
 `default_nettype none
@@ -17,7 +18,8 @@ module gc_upsample #(
     input  wire [1:0]              cfg_pool_bit,  // below log2 GRID
     input  wire                    s_valid,
     output wire                    s_ready,
-    input  wire [GRID*GRID*DW-1:0] s_data,
+    input  wire [GRID*GRID*DW-1:0] s_data,        // with cfg_upsample
+    input  wire [GRID*GRID*DW-1:0] s_plain,       // in its place without; the same word, or one chosen late
     input  wire                    s_gate_valid,
     output wire                    s_gate_ready,
     input  wire [GRID*GRID-1:0]    s_gate,
@@ -58,8 +60,8 @@ module gc_upsample #(
     reg [1:0] q_q;  // (qy, qx) of the next output word
 
     gc_upsample_spread #(.GRID(GRID), .DW(DW)) u_spread (
-        .s_choice_y (cfg_upsample ? {cfg_pool_bit, q_q[1]} : 3'd7),
-        .s_choice_x (cfg_upsample ? {cfg_pool_bit, q_q[0]} : 3'd7),
+        .s_choice_y ({cfg_pool_bit, q_q[1]}),
+        .s_choice_x ({cfg_pool_bit, q_q[0]}),
         .s_data     (s_data),
         .m_data     (spread)
     );
@@ -67,7 +69,8 @@ module gc_upsample #(
     genvar l;
     generate
         for (l = 0; l < LANES; l = l + 1) begin : g_lane
-            assign scaled[l*DW +: DW] = spread[l*DW +: DW] & {DW{gate[l] | ~cfg_scale}};
+            wire [DW-1:0] word = cfg_upsample ? spread[l*DW +: DW] : s_plain[l*DW +: DW];
+            assign scaled[l*DW +: DW] = word & {DW{gate[l] | ~cfg_scale}};
         end
     endgenerate
 

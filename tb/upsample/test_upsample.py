@@ -34,6 +34,13 @@ def frame(upsample: int, scale: int, pool_bit: int, count: int) -> tuple[list, l
     return words, gates, expected
 
 
+def on_its_input(words: list, upsample: int) -> list:
+    """Each word on the input that counts, another one on the other."""
+    bits = parameter("GRID") ** 2 * parameter("DW")
+    names = ("data", "plain") if upsample else ("plain", "data")
+    return [dict(zip(names, (word["data"], random.getrandbits(bits)), strict=True)) for word in words]
+
+
 def gate_source(dut, pause: float = 0.0) -> Source:
     """The gate stream, whose payload has the name of the stream."""
     return Source(dut, "s_gate_", pause, payload="s_")
@@ -45,7 +52,7 @@ async def run_frame(dut, source, gate_stream, mode, count):
     words, gates, expected = frame(upsample, scale, pool_bit, count)
     dut.cfg_upsample.value, dut.cfg_scale.value, dut.cfg_pool_bit.value = upsample, scale, pool_bit
     gate_task = cocotb.start_soon(gate_stream.send(gates))
-    await source.send(words)
+    await source.send(on_its_input(words, upsample))
     await gate_task
     return expected
 
@@ -82,7 +89,7 @@ async def one_output_word_per_cycle(dut):
         sink.words.clear()
         gate_task = cocotb.start_soon(gate_source(dut).send(gates))
         await cycles(dut, 1)  # the gate is registered first
-        cocotb.start_soon(Source(dut, "s_").send(words))
+        cocotb.start_soon(Source(dut, "s_").send(on_its_input(words, mode[0])))
         await cycles(dut, len(expected) + 1)
         compare(sink.words, expected)
         await gate_task
@@ -99,7 +106,7 @@ async def reset_in_the_middle_of_a_word(dut):
         await reset(dut)
         sink.words.clear()
         words, _, expected = frame(1, 0, 1, 2)
-        await Source(dut, "s_").send(words)
+        await Source(dut, "s_").send(on_its_input(words, 1))
         compare(await sink.receive(8), expected)
 
 

@@ -44,6 +44,8 @@ module gc_buffers #(
     input  wire [1:0]              s_str_buffer,    // 0, 1 operand buffer, 2 gate buffer
     input  wire [ACCESS_W-1:0]     s_str_access,
     input  wire                    s_str_mark,
+    input  wire                    s_str_urgent,
+    output wire                    m_hold,          // compute is to leave the read port to an urgent store
     output wire                    m_str_valid,
     output wire                    m_str_mark,
     output wire [GRID*GRID*DW-1:0] m_str_data,
@@ -79,6 +81,7 @@ module gc_buffers #(
     assign m_scale_valid = gate_back && gate_back_scale;
 
     assign s_str_ready = s_str_buffer[1] ? gate_ready && !s_scale_valid : str_ready[s_str_buffer[0]];
+    assign m_hold      = s_str_valid && s_str_urgent && !s_str_buffer[1] && !str_ready[s_str_buffer[0]];
     assign m_str_valid = |str_back || gates;
     assign m_str_mark  = gates ? gate_mark : str_back[1] ? str_mark[1] : str_mark[0];
     assign m_data0     = data[0];

@@ -87,8 +87,8 @@ module gc_compute_results #(
     localparam GATE    = 3;                   // drain: cycles from its input to its gate input
     localparam EARLY   = RANDOM + GATE - GATE_READ;
     localparam GATED   = 2'd3;                // a factor that the gate chooses
-    localparam ASK_W   = 1 + 2 + 1;                                 // fields that the gate read needs
-    localparam DRAIN_W = 5 + 1 + 4 + 2 + 2 + 6 + 2*DW + 5 + 7 + 2 + 5 + 48;  // the drain's own
+    localparam ASK_W   = 2 + 1 + 2 + 1;                             // fields that are needed before the sums, too
+    localparam DRAIN_W = 5 + 1 + 4 + 2 + 6 + 2*DW + 5 + 2 + 5 + 48; // the drain's own
 
     // Random numbers by position.
     wire [LANES*16-1:0] rnd;
@@ -129,25 +129,50 @@ module gc_compute_results #(
     // early, when the gate is asked for; raw, with the sums of the array; at, with the joined sums.
     wire [54:0]        factors = {s_factor, s_factor_shift, s_factor_0, s_factor_1, s_keep_threshold}
                                & {55{HAS_FACTOR != 0}};
-    wire [ASK_W-1:0]   ask = {s_scale, s_loss, factors[54:53] == GATED};
-    wire [DRAIN_W-1:0] drain = {s_signal, s_backward, s_dst_buf, s_relu, s_pool, s_gate_write, s_rounding, s_fold,
-                                s_shift, s_t_pos[DW-1:0], s_t_neg[DW-1:0], s_loss_shift, s_n_valid[6:0], factors};
+    wire [ASK_W-1:0]   ask = {s_fold, s_scale, s_loss, factors[54:53] == GATED};
+    wire [DRAIN_W-1:0] drain = {s_signal, s_backward, s_dst_buf, s_relu, s_pool, s_gate_write, s_rounding,
+                                s_shift, s_t_pos[DW-1:0], s_t_neg[DW-1:0], s_loss_shift, factors};
 
     wire                early_valid, early_final, early_wu, early_grad_first, early_split;
     wire [ASK_W-1:0]    early_ask;
     wire [DRAIN_W-1:0]  early_drain;
     wire [15:0]         early_grad;
+    wire [6:0]          early_images;
     wire [ACCESS_W-1:0] early_dst, early_gate;
     gc_delay_line #(.W(2), .CYCLES(EARLY)) u_early_valid (
         .clk(clk), .clear(rst), .s_data({s_final, s_valid}), .m_data({early_final, early_valid})
     );
-    gc_delay_line #(.W(2*ACCESS_W+16+DRAIN_W+ASK_W+3), .CYCLES(EARLY), .CLEAR(0)) u_early (
+    gc_delay_line #(.W(7+2*ACCESS_W+16+DRAIN_W+ASK_W+3), .CYCLES(EARLY), .CLEAR(0)) u_early (
         .clk(clk), .clear(1'b0),
-        .s_data({s_dst, s_gate, s_grad_addr, drain, ask, s_grad_first, s_split, s_wu}),
-        .m_data({early_dst, early_gate, early_grad, early_drain, early_ask, early_grad_first, early_split, early_wu})
+        .s_data({s_n_valid[6:0], s_dst, s_gate, s_grad_addr, drain, ask, s_grad_first, s_split, s_wu}),
+        .m_data({early_images, early_dst, early_gate, early_grad, early_drain, early_ask, early_grad_first, early_split,
+                 early_wu})
     );
-    assign m_gate_rd_valid  = early_valid && !early_wu && |early_ask;
+    assign m_gate_rd_valid  = early_valid && !early_wu && |early_ask[3:0];
     assign m_gate_rd_access = early_gate;
+
+    // Lanes outside the map, and of images that are none, are known long before the sums.
+    wire [11:0]      early_y0, early_x0, early_height, early_width;
+    wire [93:0]      early_unused;
+    wire [LANES-1:0] early_inside, early_image, in_map, image;
+    gc_access_unpack #(.ACCESS_W(ACCESS_W)) u_early_gate (
+        .s_access(early_gate),
+        .m_y0(early_y0), .m_x0(early_x0), .m_height(early_height), .m_width(early_width),
+        .m_addr(early_unused[19:0]),
+        .m_dy(early_unused[27:20]), .m_dx(early_unused[35:28]),
+        .m_chan(early_unused[51:36]),
+        .m_stride_y(early_unused[67:52]), .m_stride_x(early_unused[83:68]),
+        .m_fold_a(early_unused[85:84]), .m_fold_s(early_unused[87:86]),
+        .m_rot_y(early_unused[90:88]), .m_rot_x(early_unused[93:91])
+    );
+    gc_lane_mask #(.GRID(GRID)) u_mask (
+        .s_fold(early_ask[5:4]), .s_images(early_images),
+        .s_y0(early_y0), .s_x0(early_x0), .s_height(early_height), .s_width(early_width),
+        .m_inside(early_inside), .m_image(early_image)
+    );
+    gc_delay_line #(.W(2*LANES), .CYCLES(RANDOM-EARLY), .CLEAR(0)) u_masks (
+        .clk(clk), .clear(1'b0), .s_data({early_inside, early_image}), .m_data({in_map, image})
+    );
 
     // Sums to gradients.
     wire                raw_valid, raw_final, raw_wu, raw_split;
@@ -182,40 +207,20 @@ module gc_compute_results #(
     wire [1:0]    rounding, fold, loss;
     wire [5:0]    shift;
     wire [DW-1:0] t_pos, t_neg;
-    wire [6:0]    n_valid;
     wire [1:0]    factor;
     wire [4:0]    factor_shift;
     wire [15:0]   factor_0, factor_1, threshold;
     wire          gated_unused;
-    assign {scale, loss, gated_unused} = at_ask;
-    assign {signal, backward, dst_buf, relu, pool, gate_write, rounding, fold,
-            shift, t_pos, t_neg, loss_shift, n_valid,
+    assign {fold, scale, loss, gated_unused} = at_ask;
+    assign {signal, backward, dst_buf, relu, pool, gate_write, rounding,
+            shift, t_pos, t_neg, loss_shift,
             factor, factor_shift, factor_0, factor_1, threshold} = at_drain;
 
-    wire [11:0] at_y0, at_x0, at_height, at_width;
-    wire [93:0] at_unused;
-    gc_access_unpack #(.ACCESS_W(ACCESS_W)) u_at_gate (
-        .s_access(at_gate),
-        .m_y0(at_y0), .m_x0(at_x0), .m_height(at_height), .m_width(at_width),
-        .m_addr(at_unused[19:0]),
-        .m_dy(at_unused[27:20]), .m_dx(at_unused[35:28]),
-        .m_chan(at_unused[51:36]),
-        .m_stride_y(at_unused[67:52]), .m_stride_x(at_unused[83:68]),
-        .m_fold_a(at_unused[85:84]), .m_fold_s(at_unused[87:86]),
-        .m_rot_y(at_unused[90:88]), .m_rot_x(at_unused[93:91])
-    );
-    wire [LANES-1:0]       in_map;
-    wire [LANES-1:0]       image;
     wire [LANES*ACC_W-1:0] acc;
     wire                   out_valid;
     wire                   out_gate_write;
     gc_group_sum #(.LANES(LANES), .COLS(COLS), .ACC_W(ACC_W)) u_join (
         .clk(clk), .s_split(raw_split), .s_acc(s_acc), .m_acc(acc)
-    );
-    gc_lane_mask #(.GRID(GRID)) u_mask (
-        .s_fold(fold), .s_images(n_valid),
-        .s_y0(at_y0), .s_x0(at_x0), .s_height(at_height), .s_width(at_width),
-        .m_inside(in_map), .m_image(image)
     );
 
     gc_drain #(
@@ -255,7 +260,7 @@ module gc_compute_results #(
     assign m_written        = (settled && !settled_late) || late_written;
     assign m_written_signal = late_written ? late_signal : settled_signal;
 
-    wire _unused = &{1'b0, gate_unused, at_unused, s_t_pos, s_t_neg, s_n_valid,
+    wire _unused = &{1'b0, gate_unused, early_unused, s_t_pos, s_t_neg, s_n_valid,
                      gated_unused};
 endmodule
 

@@ -9,7 +9,7 @@ module gc_scrub_first (
     input  wire clk,
     input  wire rst,
     input  wire start,
-    input  wire s_misaligned,    // with start: it does not begin
+    input  wire s_misaligned,    // known the cycle before start: it does not begin
     input  wire s_abort,         // it fails
     input  wire s_scrub,         // asked for by the host
     input  wire s_changed,       // a window has
@@ -20,13 +20,15 @@ module gc_scrub_first (
 );
     reg due_q;
     reg waiting_q;
+    reg misaligned_q;
 
-    wire able  = start && !s_misaligned;
+    wire able  = start && !misaligned_q;
     assign m_scrub     = s_scrub || (able && due_q);
     assign m_begin     = (able && !m_scrub) || (waiting_q && !s_scrubbing && !s_abort);
     assign sts_waiting = waiting_q;
 
     always @(posedge clk) begin
+        misaligned_q <= s_misaligned;
         due_q     <= s_changed || (due_q && !m_scrub);
         waiting_q <= (able && m_scrub) || (waiting_q && s_scrubbing);
         if (rst) begin

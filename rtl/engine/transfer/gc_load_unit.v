@@ -202,7 +202,8 @@ module gc_load_unit #(
     gc_upsample #(.GRID(GRID), .DW(DW)) u_upsample (
         .clk(clk), .rst(rst),
         .cfg_upsample(upsample), .cfg_scale(scale), .cfg_pool_bit(pool_bit),
-        .s_valid(softmax ? delta_valid : vec_valid), .s_ready(up_ready), .s_data(softmax ? delta : vec_data),
+        .s_valid(softmax ? delta_valid : vec_valid), .s_ready(up_ready),
+        .s_data(vec_data), .s_plain(softmax ? delta : vec_data),
         .s_gate_valid(gate_valid && !softmax), .s_gate_ready(up_gate_ready), .s_gate(gate_data),
         .m_valid(up_valid), .m_ready(place_valid && wr_ready), .m_data(m_wr_data),
         .sts_full(up_full)

@@ -26,7 +26,7 @@ module gc_store_side #(
     // buffers, read side
     output wire                    m_rd_valid,
     input  wire                    m_rd_ready,
-    output wire                    m_hold,      // urgent: the array is to leave the read port alone
+    output wire                    m_rd_urgent, // the array is to leave the read port alone
     output wire [1:0]              m_rd_buffer, // 0, 1 operand buffer, 2 gate buffer
     output wire [ACCESS_W-1:0]     m_rd_access,
     output wire                    m_rd_mark,   // of the last image group
@@ -65,7 +65,7 @@ module gc_store_side #(
 
     gc_store_unit #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W)) u_store (
         .clk(clk), .rst(rst), .start(start && opcode == STORE), .m_done(store_done), .m_bad(m_bad),
-        .s_instruction(s_instruction), .cfg_base(cfg_base), .m_hold(m_hold),
+        .s_instruction(s_instruction), .cfg_base(cfg_base), .m_rd_urgent(m_rd_urgent),
         .m_rd_valid(m_rd_valid), .m_rd_ready(m_rd_ready), .m_rd_buffer(m_rd_buffer),
         .m_rd_access(m_rd_access), .m_rd_mark(m_rd_mark),
         .s_rd_valid(s_rd_valid), .s_rd_mark(s_rd_mark), .s_rd_data(s_rd_data),

@@ -24,7 +24,7 @@ module gc_store_unit #(
     // buffers, read side
     output wire                    m_rd_valid,
     input  wire                    m_rd_ready,
-    output wire                    m_hold,      // urgent: the array is to leave the read port alone
+    output wire                    m_rd_urgent, // the array is to leave the read port alone
     output wire [1:0]              m_rd_buffer, // 0, 1 operand buffer, 2 gate buffer
     output wire [ACCESS_W-1:0]     m_rd_access,
     output wire                    m_rd_mark,   // of the last image group
@@ -110,7 +110,7 @@ module gc_store_unit #(
     );
     assign m_rd_valid  = walk_valid && room;
     assign m_rd_buffer = buffer;
-    assign m_hold      = m_rd_valid && !m_rd_ready && urgent && !buffer[1];
+    assign m_rd_urgent = urgent;
 
     // The buffer masks the lanes outside the map. Those of images are no product of rows and columns.
     wire [LANES-1:0] inside_unused;

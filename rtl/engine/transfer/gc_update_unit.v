@@ -2,8 +2,8 @@
 // Executes UPDATE: streams momentum rows from DRAM and weight rows from there or from the weight buffer, joins them
 // with the rows of the gradient buffer, and streams the new ones to DRAM (doc/instructions.md, doc/numerics.md). One
 // row of COLS weights per cycle at most; the memory port sets the pace. s_instruction is stable from `start` to
-// m_done, which comes when the memory has confirmed the last burst of both. m_bad pulses a cycle after it is seen that
-// n_words, n_outer x n_inner and the beats do not agree.
+// m_done, which comes when the memory has confirmed the last burst of both. m_bad pulses at most two cycles after it is
+// seen that n_words, n_outer x n_inner and the beats do not agree.
 `default_nettype none
 
 module gc_update_unit #(
@@ -198,11 +198,16 @@ module gc_update_unit #(
 
     // Both writers must have finished.
     reg [1:0] open_q;
+    reg       used_q;
+    reg       differs_q;    // the row is the last one of the loops or of n_words, not of both
     always @(posedge clk) begin
         if (start) open_q <= writes;
         else       open_q <= open_q & ~writer_done;
-        m_bad <= |reader_bad || |writer_bad || (used && loops_last != last_row);
+        used_q    <= used;
+        differs_q <= loops_last != last_row;
+        m_bad     <= |reader_bad || |writer_bad || (used_q && differs_q);
         if (rst) begin
+            used_q <= 1'b0;
             open_q <= 2'b00;
             m_bad  <= 1'b0;
         end

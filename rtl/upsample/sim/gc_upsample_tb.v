@@ -26,7 +26,7 @@ module gc_upsample_tb;
     );
     gc_upsample #(.GRID(4), .DW(DW)) u_upsample (
         .clk(clk), .rst(rst), .cfg_upsample(upsample), .cfg_scale(scale), .cfg_pool_bit(pool_bit),
-        .s_valid(valid && !is_gate), .s_ready(data_ready), .s_data(data),
+        .s_valid(valid && !is_gate), .s_ready(data_ready), .s_data(data), .s_plain(data),
         .s_gate_valid(gate_valid), .s_gate_ready(gate_ready), .s_gate(next_gate),
         .m_valid(m_valid), .m_ready(m_ready), .m_data(m_data), .sts_full(full)
     );

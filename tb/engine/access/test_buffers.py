@@ -65,6 +65,7 @@ class Buffers:
         dut.s_scale_valid.value, dut.s_scale_access.value = int(scale is not None), self.access(scale)
         dut.s_str_valid.value, dut.s_str_mark.value = int(store is not None), mark
         dut.s_str_buffer.value, dut.s_str_access.value = (store[0], self.access(store[1])) if store else (0, 0)
+        dut.s_str_urgent.value = urgent = random.getrandbits(1)
         found = self.write(*writes)
         await ReadOnly()
         assert dut.s_scale_ready.value == int(gate is None)
@@ -72,6 +73,7 @@ class Buffers:
         assert int(dut.s_load_ready.value) == sum(1 << buffer for buffer in range(3) if buffer not in taken)
         free = store and (gate is None and scale is None if store[0] == GATES else not row or row[0] != store[0])
         assert not store or dut.s_str_ready.value == int(free)
+        assert dut.m_hold.value == int(bool(urgent and store and store[0] != GATES and not free))
         if row:
             due["row"] = (row[0], self.words[row[0]].get(row[1]))
         if gate is not None or scale is not None:

@@ -80,6 +80,7 @@ async def the_host_asks_for_one(dut):
 async def a_program_that_fails_before_does_not_begin(dut):
     engine = await begin(dut)
     for _ in range(3):
+        assert await engine.cycle(s_misaligned=1) == (False, False, False)  # known before the start
         assert await engine.cycle(start=1, s_misaligned=1) == (False, False, False)
         for _ in range(5):
             assert await engine.cycle() == (False, False, False)

@@ -66,8 +66,8 @@ class Bench:
             if dut.rst.value:
                 queue.clear()
             else:
-                asks, buffer = bool(dut.m_rd_valid.value), dut.m_rd_buffer.value
-                assert dut.m_hold.value == (asks and not ready and self.urgent and buffer != GATE_BUFFER)
+                asks = bool(dut.m_rd_valid.value)
+                assert not asks or dut.m_rd_urgent.value == self.urgent
                 if asks and ready:
                     vector = self._vector(int(dut.m_rd_access.value))
                     queue.append((now + random.randint(7, 10), int(dut.m_rd_mark.value), vector))
