@@ -10,11 +10,12 @@ ROOT = Path(__file__).resolve().parents[2]
 project = "gradcore"
 copyright = "the gradcore authors, Apache-2.0"
 version = release = gradcore.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_nb", "sphinx.ext.autodoc"]  # the first with MyST
 root_doc = "doc/site/index"
 include_patterns = [
     *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "tb/support/README.md", "doc/*.md", "doc/site/*.md"),
     *("rtl/**/README.md", "examples/*/README.md", "boards/*/README.md"),
+    "examples/notebooks/*.ipynb",
 ]
 exclude_patterns = ["build", ".git", ".pytest_cache", "dist"]
 html_theme = "furo"
@@ -24,6 +25,7 @@ templates_path = ["."]
 html_copy_source = False
 highlight_language = "none"
 myst_heading_anchors = 4
+nb_execution_mode = "off"  # they are executed: ci/notebooks
 default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"

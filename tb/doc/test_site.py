@@ -4,10 +4,7 @@ page."""
 
 import json
 import os
-import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -16,35 +13,9 @@ from bs4 import BeautifulSoup
 
 from gradcore.files.places import ROOT
 from tb.doc.documents import DOCUMENTS, name_of
+from tb.doc.site import make
 
 SITE = ROOT / "doc" / "site"
-
-
-def make(source: Path, out: Path) -> subprocess.CompletedProcess:
-    """As the Makefile does it."""
-    (command,) = re.findall(
-        r"^\t\$\(PY\) (-m sphinx .*) -c doc/site \. build/docs$", (ROOT / "Makefile").read_text(), re.M
-    )
-    words = [
-        sys.executable,
-        *command.split(),
-        "-c",
-        source / "doc" / "site",
-        "-d",
-        out / "doctrees",
-        source,
-        out / "html",
-    ]
-    env = os.environ | {"PYTHONPATH": str(ROOT / "model")}
-    return subprocess.run(words, capture_output=True, text=True, env=env, timeout=600)
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    out = tmp_path_factory.mktemp("site")
-    done = make(ROOT, out)
-    assert done.returncode == 0 and not done.stderr, done.stderr
-    return out / "html"
 
 
 def dead_links(site: Path) -> list:
