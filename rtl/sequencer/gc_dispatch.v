@@ -45,22 +45,28 @@ module gc_dispatch #(
 
     reg                running_q;
     reg  [23:0]        left_q;      // instructions still to come
+    reg                none_q;      // it is zero
     wire [3:0]         opcode  = s_instruction[3:0];
     wire [ENGINES+1:0] known   = {{(ENGINES+1){1'b0}}, 1'b1} << opcode;   // bit 0: END
     wire [ENGINES:0]   also    = {{ENGINES{1'b0}}, SHARED != 0 && known[ENGINES+1]} << SHARED;
     wire [ENGINES:0]   select  = known[ENGINES:0] | also;
     wire               refused = ~(|select) || s_bad;
     wire               take    = s_valid && s_ready;
-    wire               missing = running_q && ~(|left_q);
+    wire               missing = running_q && none_q;
 
     assign m_instruction = s_instruction;
     assign m_valid       = (s_valid && running_q && !refused) ? select[ENGINES:1] : {ENGINES{1'b0}};
     assign s_ready       = !running_q || (|(select[ENGINES:1] & m_ready)) || select[0] || refused;
-    assign sts_finished  = !running_q && ~(|left_q);
+    assign sts_finished  = !running_q && none_q;
 
     always @(posedge clk) begin
-        if (start)     left_q <= cfg_length;
-        else if (take) left_q <= left_q - 24'd1;
+        if (start) begin
+            left_q <= cfg_length;
+            none_q <= ~(|cfg_length);
+        end else if (take) begin
+            left_q <= left_q - 24'd1;
+            none_q <= left_q == 24'd1;
+        end
         if (start) begin
             running_q <= 1'b1;
             sts_error <= 1'b0;
@@ -77,6 +83,7 @@ module gc_dispatch #(
         if (rst) begin
             running_q <= 1'b0;
             left_q    <= 24'd0;
+            none_q    <= 1'b1;
             sts_error <= 1'b0;
             sts_code  <= 8'd0;
         end

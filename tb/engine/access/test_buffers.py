@@ -24,6 +24,7 @@ class Buffers:
         self.dut, self.width, self.lanes = dut, parameter("DW"), parameter("GRID") ** 2
         self.words = [{}, {}, {}]
         self.pipe, self.seen = [{} for _ in range(LATENCY)], {}
+        self.asked = None  # the gate that waits for its turn: user, address, mark
 
     def vector(self, buffer):
         return [random.getrandbits(1 if buffer == GATES else self.width) for _ in range(self.lanes)]
@@ -68,18 +69,25 @@ class Buffers:
         dut.s_str_urgent.value = urgent = random.getrandbits(1)
         found = self.write(*writes)
         await ReadOnly()
-        assert dut.s_scale_ready.value == int(gate is None)
+        free = self.asked is None or gate is None
+        assert dut.s_scale_ready.value == int(free)
         taken = {entry[0] for entry in found[: (writes[0] is not None) + (writes[1] is not None)]}
         assert int(dut.s_load_ready.value) == sum(1 << buffer for buffer in range(3) if buffer not in taken)
-        free = store and (gate is None and scale is None if store[0] == GATES else not row or row[0] != store[0])
-        assert not store or dut.s_str_ready.value == int(free)
-        assert dut.m_hold.value == int(bool(urgent and store and store[0] != GATES and not free))
+        ready = store and (free and scale is None if store[0] == GATES else not row or row[0] != store[0])
+        assert not store or dut.s_str_ready.value == int(ready)
+        assert dut.m_hold.value == int(bool(urgent and store and store[0] != GATES and not ready))
         if row:
             due["row"] = (row[0], self.words[row[0]].get(row[1]))
-        if gate is not None or scale is not None:
-            due["scale" if gate is None else "gate"] = self.words[GATES].get(scale if gate is None else gate)
-        if free:
+        if gate is not None:
+            due["gate"] = self.words[GATES].get(gate)
+        elif self.asked:
+            user, addr, waits = self.asked
+            due[user] = (GATES, waits, self.words[GATES].get(addr))
+        if ready and store[0] != GATES:
             due["store"] = (store[0], mark, self.words[store[0]].get(store[1]))
+        if free:
+            gates = store and store[0] == GATES
+            self.asked = ("scale", scale, mark) if scale is not None else ("store", store[1], mark) if gates else None
         self.look(self.pipe.pop(0))
         self.pipe.append(due)
         for buffer, addr, vector in found:
@@ -93,7 +101,8 @@ class Buffers:
         for user in due:
             self.seen[user] = self.seen.get(user, 0) + 1
         for user in {"gate", "scale"} & due.keys():
-            assert unpack(dut.m_gate_data.value, 1, self.lanes, False) == due[user]
+            vector = due[user] if user == "gate" else due[user][2]
+            assert unpack(dut.m_gate_data.value, 1, self.lanes, False) == vector
         if "row" in due:
             buffer, vector = due["row"]
             assert unpack((dut.m_data0, dut.m_data1)[buffer].value, self.width, self.lanes, False) == vector
@@ -116,18 +125,21 @@ async def everybody_gets_his_own_in_his_turn(dut):
     for addr in range(DEPTH):
         for load in ({0: addr, GATES: addr}, {1: addr}):
             await buffers.cycle(writes=(None, None, load))
+    store_reads = 0
     for _ in range(600):
         row, gate, scale, store = (buffers.some() for _ in range(4))
+        if not (buffers.asked or any("store" in due for due in buffers.pipe)):
+            store_reads = random.randrange(3)
         dst, dst_gate = buffers.some(0.3), buffers.some(0.2)
         load = {buffer: random.randrange(DEPTH) for buffer in random.choice([(), (0,), (1,), (2,), (0, 2), (1, 2)])}
         await buffers.cycle(
             None if row is None else (random.getrandbits(1), row),
             gate,
             scale,
-            None if store is None else (random.randrange(3), store),
+            None if store is None else (store_reads, store),
             (None if dst is None else (random.getrandbits(1), dst), dst_gate, load),
         )
-    for _ in range(LATENCY):
+    for _ in range(LATENCY + 1):
         await buffers.cycle()
     assert all(buffers.seen[user] > 50 for user in ("row", "gate", "scale", "store")), buffers.seen
 
