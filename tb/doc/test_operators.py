@@ -7,12 +7,14 @@ import pytest
 
 from gradcore.files.places import ROOT
 from gradcore.frontends import caffe_layers, darknet, onnx_layers, torch_layers, torch_training
+from gradcore.network import AveragePool, Conv, Dense, Network
 from gradcore.ops.kinds import KINDS
 from gradcore.ops.loss import LOSSES
 from tb.doc.documents import rows
+from tb.support.evidence import HOW, OPERATORS, count, note, table
 
 TEXT = (ROOT / "doc" / "operators.md").read_text()
-READ, *_ = NAMES = [row for row in rows(TEXT) if len(row) == 5]
+READ, *_ = NAMES = [row for row in rows(TEXT) if len(row) == 5 and row[0] != "operator"]
 SHOWN = [row for row in rows(TEXT) if len(row) == 6]
 SUMS = {"+", "torch.add"}  # `torch_graph` reads them
 # By the heading of a column: what its reader knows, and names of it that mean one of the others.
@@ -51,3 +53,29 @@ def test_what_shows_it_is_there(row):
     if row[0].strip("`") in KINDS:
         assert KINDS[row[0].strip("`")].__module__.replace(".", "/").endswith(definition[0].removesuffix(".py"))
     assert all(found and all((ROOT / file).is_file() for file in found) for found in tests)
+
+
+def test_every_operator_is_in_networks_that_are_compared():
+    """With each oracle, on each engine. Else: ci/operators."""
+    found = {
+        row[0].strip("`"): dict(zip(HOW, map(int, row[1:]), strict=True))
+        for row in rows(TEXT)
+        if row[0][:1] == "`" and all(cell.isdigit() for cell in row[1:])
+    }
+    assert [*found] == [*OPERATORS]
+    assert all(number for numbers in found.values() for number in numbers.values()), found
+
+
+def test_networks_are_counted(tmp_path, monkeypatch):
+    layers = (Conv(2, 1, relu=True, pool=2), AveragePool(), Dense(2))
+    network = Network("t", (1, 4, 4), layers, "euclidean")
+    note("rtl", network)  # nobody wants to know
+    monkeypatch.setenv("EVIDENCE", str(tmp_path))
+    for how in ("rtl", "rtl", "loops"):
+        note(how, network)
+    found = count(tmp_path)
+    assert {name for name, numbers in found.items() if numbers} == {
+        *("conv", "relu", "max_pool", "average_pool", "dense", "euclidean")
+    }
+    assert all(not numbers or numbers == {"rtl": 2, "loops": 1} for numbers in found.values())
+    assert "| `dense` | 1 | 0 | 0 | 2 |" in table(found).splitlines()

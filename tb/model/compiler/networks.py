@@ -23,6 +23,7 @@ from gradcore.ops.convolution import Conv, Dense
 from gradcore.ops.dropout import Dropout
 from gradcore.ops.loss import SOFTMAX
 from gradcore.reference.trainer import ReferenceTrainer
+from tb.support.evidence import note
 
 
 def random_engine(rng) -> EngineConfig:
@@ -347,4 +348,5 @@ def train(backend, network: Network, config: EngineConfig, seed: int, iterations
         assert compare(device, trainer, images, watch or Probe())
     x, _ = minibatch(rng, network, network.minibatch + 3)
     same("outputs", device.outputs(x, 5), trainer.forward(x, 5))
+    note("machine" if backend.name == "machine" else "rtl", network)
     return device

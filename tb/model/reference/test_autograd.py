@@ -21,6 +21,7 @@ from gradcore.ops.max_pooling import MaxPooling
 from gradcore.ops.optimiser import RATE_ONE
 from gradcore.reference.float_trainer import FloatTrainer
 from tb.model.reference.test_graphs import BRANCHES, random_network
+from tb.support.evidence import note
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra [torch]")
 functional = torch.nn.functional
@@ -129,6 +130,7 @@ def compare(network, rng):
         same(grad, other.state[p.name]["weight"].grad, f"weight gradient of {p.name}")
         if p.bias:
             same(grad_bias, other.state[p.name]["bias"].grad, f"bias gradient of {p.name}")
+    note("autograd", network)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -33,6 +33,7 @@ from gradcore.reference.float_trainer import FloatTrainer
 from gradcore.reference.trainer import STATE, ReferenceTrainer
 from tb.model.plain_graph import Step
 from tb.model.reference.test_trainer import as_array, random_state
+from tb.support.evidence import note
 
 BRANCHES = (
     Conv(3, 3, 1, relu=False, name="stem"),
@@ -125,6 +126,7 @@ def compare(network, state, x, labels, seed):
         for p, ours, theirs in zip(network.parameters, trainer.weights(), state):
             for key in STATE:
                 assert (ours[key] == theirs[key]).all(), f"{key} of {p.name}, iteration {iteration}"
+    note("loops", network)
 
 
 @pytest.mark.parametrize("mode", MODES)

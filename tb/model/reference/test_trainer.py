@@ -18,6 +18,7 @@ from gradcore.ops.loss import LOSSES, loss_value
 from gradcore.reference.float_trainer import FloatTrainer
 from gradcore.reference.trainer import STATE, ReferenceTrainer
 from tb.model.plain import plain_step
+from tb.support.evidence import note
 
 BODIES = {
     "pooled": ((2, 6, 5), (Conv(3, 3, 1, pool=2), Conv(2, (2, 1), (1, 0)), Dense(3))),
@@ -65,6 +66,7 @@ def compare(network, state, x, labels, seed):
         for layer, (ours, plain) in enumerate(zip(trainer.weights(), state)):
             for key in STATE:
                 assert (ours[key] == plain[key]).all(), f"{key} of layer {layer}, iteration {iteration}"
+    note("loops", network)
     return trainer
 
 
