@@ -223,13 +223,15 @@ module gc_control #(
     end
     assign finished = running && dispatched && (&idle) && ~(|open_q) && !start;
 
+    reg done_q;
     reg progress_q;
     reg moved_q;
     always @(posedge clk) begin
         active_q   <= sts_active;
         waiting_q  <= waiting;
         moved_q    <= |s_moves || s_scrubbing;
-        progress_q <= |s_moves || s_scrubbing || s_step || |m_start || |s_done || |(queue_valid & queue_ready);
+        done_q     <= |s_done || s_step;
+        progress_q <= |s_moves || s_scrubbing || done_q || |m_start || |(queue_valid & queue_ready);
     end
 
     gc_supervisor #(.ADDR_W(ADDR_W)) u_supervisor (
@@ -248,19 +250,22 @@ module gc_control #(
     wire [1:0] acts   = {1'b0, s_saturated[0]} + {1'b0, s_saturated[3]};
     wire [1:0] deltas = {1'b0, s_saturated[1]} + {1'b0, s_saturated[4]} + {1'b0, s_saturated[5]};
     wire       counts = running && !preparing;
-    wire [COUNTERS-1:0] events;
+    wire [COUNTERS-5:0] events;
     assign events[7:0]   = {2'd0, s_saturated[2], deltas[0], acts[0], s_moves[1:0], 1'b1};
-    assign events[51:48] = {4{busy[COMPUTE]}} & {s_yield, !s_step && !s_pad && !s_yield, s_pad, s_step};
     generate
         for (e = 0; e < UNITS; e = e + 1) begin : g_events
             assign events[8+8*e +: 8] = {idle[e], waits[e*PRODUCERS +: PRODUCERS], busy[e]};
         end
     endgenerate
-    // They count a cycle late, long before anybody reads.
+    // They count a cycle late, those of the array two, long before anybody reads.
     reg [COUNTERS-1:0] events_q;
     reg [1:0]          twice_q;
+    reg                step_q, pad_q, yield_q, at_work_q;
     always @(posedge clk) begin
-        events_q <= events & {COUNTERS{counts}};
+        {step_q, pad_q, yield_q} <= {s_step, s_pad, s_yield};
+        at_work_q <= busy[COMPUTE] && counts;
+        events_q <= {{4{at_work_q}} & {yield_q, !step_q && !pad_q && !yield_q, pad_q, step_q},
+                     events & {(COUNTERS-4){counts}}};
         twice_q  <= {deltas[1], acts[1]} & {2{counts}};
     end
     gc_counters #(.N(COUNTERS)) u_counters (

@@ -51,6 +51,8 @@ module gc_supervisor #(
     localparam [7:0] OVERFLOW   = 8'd10;
 
     reg        misaligned_q; // known with start
+    reg        asked_q;      // with start
+    reg [ADDR_W-1:0] asked_addr_q;
     reg        abort_q;
     reg [2:0]  clear_q;      // cycles of core_rst still to come
     reg [31:0] still_q;      // cycles without progress, after an error without a move of the bus
@@ -108,19 +110,21 @@ module gc_supervisor #(
         if (restart)             still_q <= 32'd0;
         else if (~(&still_q))    still_q <= still_q + 32'd1;
         misaligned_q <= s_misaligned;
+        asked_q      <= s_asked;
+        asked_addr_q <= s_asked_addr;
         endless_q <= ~(|cfg_watchdog);
         settled_q <= !restart && (settled_q || (&still_q[7:0]));
         expired_q <= !restart && still_q == limit;
         if (s_asked) begin
             sts_code  <= 8'd0;
             sts_index <= 24'd0;
-            sts_addr  <= s_misaligned ? s_asked_addr : {ADDR_W{1'b0}};
         end else if (error) begin
             sts_code  <= bus_error ? bus_code : |s_mismatch ? MALFORMED : s_refused ? s_refused_code
                        : misaligned_q ? MISALIGNED : s_overflow ? OVERFLOW : s_stop ? STOPPED
                        : deadlock ? DEADLOCK : WATCHDOG;
             if (bus_error) sts_addr <= bus_addr;
         end
+        if (asked_q) sts_addr <= misaligned_q ? asked_addr_q : {ADDR_W{1'b0}};
         named_q   <= error;
         culprit_q <= {~(|culprit), culprit};
         numbers_q <= {s_next, s_index};
