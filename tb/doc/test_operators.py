@@ -14,7 +14,8 @@ from tb.doc.documents import rows
 from tb.support.evidence import HOW, OPERATORS, count, note, table
 
 TEXT = (ROOT / "doc" / "operators.md").read_text()
-READ, *_ = NAMES = [row for row in rows(TEXT) if len(row) == 5 and row[0] != "operator"]
+COUNTED = [row for row in rows(TEXT) if row[0] == "operator" or all(cell.isdigit() for cell in row[1:])]
+READ, *_ = NAMES = [row for row in rows(TEXT) if len(row) == 5 and row not in COUNTED]
 SHOWN = [row for row in rows(TEXT) if len(row) == 6]
 SUMS = {"+", "torch.add"}  # `torch_graph` reads them
 # By the heading of a column: what its reader knows, and names of it that mean one of the others.
@@ -57,11 +58,7 @@ def test_what_shows_it_is_there(row):
 
 def test_every_operator_is_in_networks_that_are_compared():
     """With each oracle, on each engine. Else: ci/operators."""
-    found = {
-        row[0].strip("`"): dict(zip(HOW, map(int, row[1:]), strict=True))
-        for row in rows(TEXT)
-        if row[0][:1] == "`" and all(cell.isdigit() for cell in row[1:])
-    }
+    found = {name.strip("`"): dict(zip(HOW, map(int, numbers), strict=True)) for name, *numbers in COUNTED[1:]}
     assert [*found] == [*OPERATORS]
     assert all(number for numbers in found.values() for number in numbers.values()), found
 
