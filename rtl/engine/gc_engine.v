@@ -240,13 +240,13 @@ end else begin : g_engine
         .s_cmp_col(cmp_rd_col), .s_cmp_col_channels(cmp_rd_col_channels), .m_data0(rd_data0), .m_data1(rd_data1),
         .s_dst_valid(dst_valid), .s_dst_buf(dst_buf), .s_dst_access(dst_access), .s_dst_enable(dst_enable),
         .s_dst_data(dst_data), .s_str_valid(str_rd_valid), .s_str_ready(str_rd_ready), .s_str_buffer(str_rd_buffer),
-        .s_str_access(str_rd_access), .s_str_mark(str_rd_mark), .s_str_urgent(str_rd_urgent), .m_hold(hold), .m_str_valid(str_back), .m_str_mark(str_back_mark),
-        .m_str_data(str_back_data), .s_load_valid(load_wr_valid), .s_load_ready(load_wr_ready),
-        .s_load_access(load_wr_access), .s_load_data(load_wr_data), .s_load_gate_access(load_wr_gate_access),
-        .s_load_gate(load_wr_gate), .s_gate_rd_valid(cmp_gate_rd_valid), .s_gate_rd_access(cmp_gate_rd_access),
-        .m_gate_data(gate_rd_data), .s_gate_wr_valid(cmp_gate_wr_valid), .s_gate_wr_access(cmp_gate_wr_access),
-        .s_gate_wr_data(cmp_gate_wr_data), .s_scale_valid(load_gate_valid), .s_scale_ready(load_gate_ready),
-        .s_scale_access(load_gate_access), .m_scale_valid(load_gate_back)
+        .s_str_access(str_rd_access), .s_str_mark(str_rd_mark), .s_str_urgent(str_rd_urgent), .m_hold(hold),
+        .m_str_valid(str_back), .m_str_mark(str_back_mark), .m_str_data(str_back_data), .s_load_valid(load_wr_valid),
+        .s_load_ready(load_wr_ready), .s_load_access(load_wr_access), .s_load_data(load_wr_data),
+        .s_load_gate_access(load_wr_gate_access), .s_load_gate(load_wr_gate), .s_gate_rd_valid(cmp_gate_rd_valid),
+        .s_gate_rd_access(cmp_gate_rd_access), .m_gate_data(gate_rd_data), .s_gate_wr_valid(cmp_gate_wr_valid),
+        .s_gate_wr_access(cmp_gate_wr_access), .s_gate_wr_data(cmp_gate_wr_data), .s_scale_valid(load_gate_valid),
+        .s_scale_ready(load_gate_ready), .s_scale_access(load_gate_access), .m_scale_valid(load_gate_back)
     );
 
     // ---- Store and vector

@@ -323,9 +323,7 @@ def _compare_gradients(found: dict, layout, p, last: dict) -> int:
     return count
 
 
-def train_on_machine(
-    network: Network, config: EngineConfig, seed: int, iterations: int = 2, order: str = "random"
-) -> Device:
+def train_on_machine(network: Network, config: EngineConfig, seed: int, iterations=2, order="random") -> Device:
     """`train` on the instruction-level model."""
     watch = Watch()
     return train(MachineBackend(config, 1 << 26, order, seed, watch), network, config, seed, iterations, watch)
