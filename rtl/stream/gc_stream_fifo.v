@@ -37,6 +37,7 @@ module gc_stream_fifo #(
     wire push  = s_valid && s_ready;
     wire pop   = m_valid && m_ready;
     wire fetch = (seen_q != rd_q) && (!valid_q || m_ready);
+    wire [AW:0] level_next = level_q + {{AW{1'b0}}, push} - {{AW{1'b0}}, pop};
 
     assign s_ready   = !full_q;
     assign m_valid   = valid_q;
@@ -53,9 +54,8 @@ module gc_stream_fifo #(
         if (fetch) rd_q <= rd_q + {{AW{1'b0}}, 1'b1};
         seen_q  <= wr_q;
         valid_q <= fetch || (valid_q && !m_ready);
-        if (push && !pop)      level_q <= level_q + {{AW{1'b0}}, 1'b1};
-        else if (pop && !push) level_q <= level_q - {{AW{1'b0}}, 1'b1};
-        full_q  <= !pop && (full_q || (push && (&level_q[AW-1:0])));     // that many are one fewer than DEPTH
+        level_q <= level_next;
+        full_q  <= level_next[AW];
         if (rst) begin
             wr_q    <= {(AW+1){1'b0}};
             seen_q  <= {(AW+1){1'b0}};

@@ -223,15 +223,16 @@ module gc_control #(
     end
     assign finished = running && dispatched && (&idle) && ~(|open_q) && !start;
 
-    reg done_q;
+    // Progress is told in the cycle after a unit's last one, before the unit counts as idle: else a deadlock is seen.
     reg progress_q;
     reg moved_q;
+    reg step_q;
     always @(posedge clk) begin
         active_q   <= sts_active;
         waiting_q  <= waiting;
         moved_q    <= |s_moves || s_scrubbing;
-        done_q     <= |s_done || s_step;
-        progress_q <= |s_moves || s_scrubbing || done_q || |m_start || |(queue_valid & queue_ready);
+        step_q     <= s_step;
+        progress_q <= |s_moves || s_scrubbing || step_q || |m_start || |s_done || |(queue_valid & queue_ready);
     end
 
     gc_supervisor #(.ADDR_W(ADDR_W)) u_supervisor (
@@ -260,9 +261,9 @@ module gc_control #(
     // They count a cycle late, those of the array two, long before anybody reads.
     reg [COUNTERS-1:0] events_q;
     reg [1:0]          twice_q;
-    reg                step_q, pad_q, yield_q, at_work_q;
+    reg                pad_q, yield_q, at_work_q;
     always @(posedge clk) begin
-        {step_q, pad_q, yield_q} <= {s_step, s_pad, s_yield};
+        {pad_q, yield_q} <= {s_pad, s_yield};
         at_work_q <= busy[COMPUTE] && counts;
         events_q <= {{4{at_work_q}} & {yield_q, !step_q && !pad_q && !yield_q, pad_q, step_q},
                      events & {(COUNTERS-4){counts}}};
