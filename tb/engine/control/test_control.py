@@ -10,6 +10,7 @@ from cocotb.triggers import ReadOnly
 from gradcore.isa import instruction as isa
 from gradcore.isa import registers as reg
 from gradcore.isa.instruction import Opcode
+from tb.engine.transfer.test_store_unit import random_store
 from tb.support.bench import cycles, start
 from tb.support.runner import run
 
@@ -42,19 +43,19 @@ INPUTS = (
     "s_loss",
 )
 PROGRAM = 0x8000
-END = int.from_bytes(isa.encode(isa.instruction(Opcode.END)), "little")
+END = isa.instruction(Opcode.END)
 SCRUB = 40  # cycles
 SATURATED = "act", "delta", "update", "act", "delta", "delta"  # what the bits of s_saturated are
 UNNAMED = {0: 0xFFC, 4: 0xFFFF0000, 8: 0xFFF, 12: 0xFFFF0000}  # bits of a window's registers
 
 
 class Control:
-    """Drives the register port; a memory answers the fetch of a program that is END; buffers take SCRUB cycles to
+    """Drives the register port; a memory answers the fetch of a program, at first END; buffers take SCRUB cycles to
     clear."""
 
     def __init__(self, dut):
         self.dut, self.scrubs, self.fetches, self.fetched_in_scrub, self.now, self.left = dut, 0, 0, 0, 0, 0
-        self.beats = []
+        self.beats, self.instructions = [], [END]
         cocotb.start_soon(self._serve())
 
     async def _serve(self):
@@ -69,7 +70,8 @@ class Control:
             if dut.m_rreq_valid.value and not dut.m_abort.value:
                 assert int(dut.m_rreq_addr.value) == PROGRAM
                 self.fetches, self.fetched_in_scrub = self.fetches + 1, self.fetched_in_scrub + (self.left > 0)
-                self.beats = [END >> MEM_W * n & (1 << MEM_W) - 1 for n in range(int(dut.m_rreq_len.value) + 1)]
+                words = int.from_bytes(isa.assemble(self.instructions).tobytes(), "little")
+                self.beats = [words >> MEM_W * n & (1 << MEM_W) - 1 for n in range(int(dut.m_rreq_len.value) + 1)]
             self.left = SCRUB if dut.m_scrub.value else max(0, self.left - 1)
             self.scrubs, self.now = self.scrubs + bool(dut.m_scrub.value), self.now + 1
             await cycles(dut, 1)
@@ -202,6 +204,31 @@ async def saturations_that_meet_all_count(dut):
     await control.ended()
     found = {name: await control.read(reg.COUNTERS + 8 * n) for n, name in reg.COUNTER_NAMES.items()}
     assert counts == {kind: found[f"saturated.{kind}"] for kind in counts}
+
+
+@cocotb.test()
+async def a_unit_that_ends_after_a_long_silence_is_no_deadlock(dut):
+    """STORE waits for LOAD, whose token comes some cycles behind its end; in these no unit is at work."""
+    control = await begin(dut)
+    await control.program(True)
+    fields = random_store(MEM_W // 8, 32).fields
+    ones = dict.fromkeys(("n1", "n2", "n_words", "n_b", "n_y", "n_x", "n_c", "run_beats"), 1)
+    load = isa.instruction(Opcode.LOAD, addr=fields["addr"], signal=1 << isa.ENGINES.index("store"), **ones)
+    store = isa.instruction(Opcode.STORE, **fields | {"wait": 1 << isa.PRODUCERS.index("load")})
+    control.instructions = [load, store, END]
+    for offset, value in ((reg.PROG_LENGTH, 3), (reg.WATCHDOG, 0)):
+        await control.write(offset, value)
+    await control.write(reg.CTRL, reg.START)
+    for unit in ("load", "store"):
+        bit = 1 << isa.ENGINES.index(unit)
+        while int(dut.sts_active.value) != bit:
+            assert await control.read(reg.STATUS) & reg.BUSY
+        await cycles(dut, random.randint(280, 600))
+        dut.s_done.value = bit
+        await cycles(dut, 1)
+        dut.s_done.value = 0
+    await control.ended()
+    assert control.status == reg.DONE
 
 
 def test_control():
