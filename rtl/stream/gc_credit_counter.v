@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts the free places of a buffer behind a pipeline that cannot stall: s_take promises a place to a word that sets
 // out, s_give returns one when a word has left the buffer. Both may come in one cycle. A word may set out while m_any
-// is high. After a reset all CREDITS places are free. s_take and s_give may come late in a cycle; m_any is a register.
+// is high. After a reset all CREDITS places are free. s_give may come late in a cycle: it goes to a register alone.
 `default_nettype none
 
 module gc_credit_counter #(
@@ -11,7 +11,7 @@ module gc_credit_counter #(
     input  wire                     rst,
     input  wire                     s_take,
     input  wire                     s_give,
-    output reg                      m_any,        // a place is free
+    output wire                     m_any,        // a place is free
     output wire [$clog2(CREDITS):0] sts_free      // how many are
 );
     localparam W = $clog2(CREDITS) + 1;
@@ -27,11 +27,11 @@ module gc_credit_counter #(
     reg [W-1:0] free_q;      // without the place returned in the cycle before
     reg         give_q;
 
+    assign m_any    = |free_q || give_q;
     assign sts_free = free_q + {{(W-1){1'b0}}, give_q};
 
     always @(posedge clk) begin
         give_q <= s_give && !rst;
-        m_any  <= s_give || sts_free > ONE || (m_any && !s_take) || rst;
         if (s_take && !give_q)      free_q <= free_q - ONE;
         else if (give_q && !s_take) free_q <= free_q + ONE;
         if (rst) free_q <= ALL;
