@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies a pooled vector to the lanes of one of its four up-sampled vectors: lane (r, c) takes pooled lane
 // (insert(r >> 1, pool_bit, qy), insert(c >> 1, pool_bit, qx)), where insert puts a bit at a place and moves those from
-// there on up. Combinational. On whole maps it is
-// gradcore.ops.max_pooling.upsample.
+// there on up. Combinational. On whole maps it is gradcore.ops.max_pooling.upsample.
 `default_nettype none
 
 module gc_upsample_spread #(
