@@ -92,8 +92,8 @@ BackendOption = Annotated[
     typer.Option(
         metavar="NAME",
         callback=backend_name,
-        help="sim: simulated RTL; sim-axi, sim-avalon: through a bus front; machine: "
-        "machine model; reference: the reference trainer alone; uio:N, xdma:N, uart:PORT: a board",
+        help="sim: simulated RTL; sim-axi, sim-avalon: through a bus front; sim-litedram: behind "
+        "LiteDRAM; machine: machine model; reference: the reference trainer alone; uio:N, xdma:N, uart:PORT: a board",
     ),
 ]
 StallOption = Annotated[
@@ -116,10 +116,11 @@ def is_given(context: typer.Context, name: str) -> bool:
 
 def memory_of(backend: str, stall: float | None, **figures: int) -> Memory:
     """The simulated memory of a back end."""
+    front = FRONTS.get(backend)
     if stall is None:
-        stall = 0.2 if backend in FRONTS and backend != "sim" else 0.0
-    elif backend not in FRONTS:
-        raise UserError(f"--stall: the back end {backend} has no simulated memory")
+        stall = front.stall if front else 0.0
+    elif not front or front.made:
+        raise UserError(f"--stall: the back end {backend} has no simulated memory with options")
     memory = Memory(stall=stall, **figures)
     return replace(memory, jitter=memory.latency) if stall else memory
 

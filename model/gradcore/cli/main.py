@@ -174,6 +174,9 @@ def bench(
         raise UserError(f"--lanes: {lanes!r} is not one of {', '.join(grids)}")
     if backend not in FRONTS:
         raise UserError(f"--backend: {backend!r} is not one of {', '.join(FRONTS)}")
+    own = {"bytes_per_cycle": "--dram-bytes-per-cycle", "latency": "--dram-latency"}
+    if FRONTS[backend].made and given & set(own):
+        raise UserError(f"{own[min(given & set(own))]}: the back end {backend} has a memory of its own")
     screen = screen_beside(json_file)
     wrong = False
     if out:
@@ -185,6 +188,8 @@ def bench(
         network = replace(network, minibatch=images or network.minibatch)
         config = engine_config(bench_table.engine(grids[lanes], columns, engine), network.data_width)
         batches = benches.data_batches(network, datasets.load(data), seed) if data else None
+        if FRONTS[backend].made:
+            bandwidth = config.mem_bytes
         dram = memory_of(backend, stall, bytes_per_cycle=bandwidth, latency=cycles)
         runs = bench_table.iterations(case) if everything and "iterations" not in given else iterations
         with fitting(file):

@@ -43,7 +43,7 @@ def fresh(net: Path, network: Network, options: dict[str, Any], changed: bool = 
         "network": str(net),
         **options,
         "engine": dict(vars(config)),
-        "stall": memory.stall if backend in FRONTS else None,
+        "stall": memory.stall if backend in FRONTS and not FRONTS[backend].made else None,
         "versions": versions(),
     }
     progress = Progress()

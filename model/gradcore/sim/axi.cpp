@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gc_engine_axi: every channel stalls by itself, and a slave that stalls also may take a write address only when its data are offered, as AXI4
 // allows it.
-#include "Vtop.h"
-#include "front.h"
+#include "axil.h"
 
 namespace {
 
@@ -17,10 +16,7 @@ struct Axi final : Front {
     Held<Request> ar, aw;
     Held<WriteBeat> w;
     bool data_first = false, b = false;
-    Offer reg_aw, reg_w, reg_ar;
-    Held<uint64_t> reg_b, reg_r;
-    bool writing = false, reading = false;
-    unsigned place = 0;
+    AxiLite registers;
 
     explicit Axi(VerilatedContext* context) : top(context) {}
     ~Axi() override { top.final(); }
@@ -31,9 +27,7 @@ struct Axi final : Front {
     void reset(bool on) override {
         top.aresetn = !on;
         forget();
-        reg_b.on = reg_r.on = false;
-        reg_aw = reg_w = reg_ar = {};
-        writing = reading = false;
+        registers.reset();
     }
 
     void withdraw() override { ar.on = aw.on = w.on = false; }
@@ -44,17 +38,8 @@ struct Axi final : Front {
         top.eval();
     }
 
-    void begin(bool write, unsigned addr, unsigned data) override {
-        place = addr;
-        (write ? writing : reading) = true;
-        reg_aw.wanted = reg_w.wanted = write;
-        reg_ar.wanted = !write;
-        top.s_axil_awaddr = top.s_axil_araddr = addr;
-        top.s_axil_wdata = data;
-        top.s_axil_wstrb = 15;
-    }
-
-    bool done() override { return !writing && !reading; }
+    void begin(bool write, unsigned addr, unsigned data) override { registers.begin(top, write, addr, data); }
+    bool done() override { return registers.done(); }
 
     void drive(Memory& mem) override {
         mem.plan(mem.open < mem.writes.count && top.m_axi_wvalid);
@@ -70,13 +55,7 @@ struct Axi final : Front {
         b = mem.answer && !mem.stalls();
         top.m_axi_bvalid = b;
         top.m_axi_bresp = b ? mem.respond() : 3;
-
-        reg_aw.drive(mem), reg_w.drive(mem), reg_ar.drive(mem);
-        top.s_axil_awvalid = reg_aw.valid;
-        top.s_axil_wvalid = reg_w.valid;
-        top.s_axil_arvalid = reg_ar.valid;
-        top.s_axil_bready = !mem.stalls();
-        top.s_axil_rready = !mem.stalls();
+        registers.drive(top, mem);
     }
 
     void sample(Memory& mem) override {
@@ -99,24 +78,7 @@ struct Axi final : Front {
             data_first = mem.stall_limit && mem.draw() & 1;
         }
         mem.resetting &= top.m_axi_arvalid || top.m_axi_awvalid || top.m_axi_wvalid;
-        registers(mem);
-    }
-
-    void registers(Memory& mem) {
-        reg_b.check(mem, kRegisterHeld, top.s_axil_bvalid, top.s_axil_bready, top.s_axil_bresp);
-        reg_r.check(mem, kRegisterHeld, top.s_axil_rvalid, top.s_axil_rready, uint64_t(top.s_axil_rresp) << 32 | top.s_axil_rdata);
-        if (top.s_axil_bvalid && (!writing || reg_aw.wanted || reg_w.wanted)) mem.fail(kUnasked, mem.now);
-        if (top.s_axil_rvalid && (!reading || reg_ar.wanted)) mem.fail(kUnasked, mem.now);
-        if (top.s_axil_bvalid && top.s_axil_bready) {
-            if (top.s_axil_bresp) mem.fail(kRegister, place);
-            writing = false;
-        }
-        if (top.s_axil_rvalid && top.s_axil_rready) {
-            if (top.s_axil_rresp) mem.fail(kRegister, place);
-            value = top.s_axil_rdata;
-            reading = false;
-        }
-        reg_aw.sample(top.s_axil_awready), reg_w.sample(top.s_axil_wready), reg_ar.sample(top.s_axil_arready);
+        registers.sample(top, mem, value);
     }
 };
 

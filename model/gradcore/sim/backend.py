@@ -35,6 +35,7 @@ RULES = {
     20: "register answer that nothing asked for in cycle {}",
     21: "read without the right at address {:#x}",
     22: "write without the right at address {:#x}",
+    23: "DRAM command to a bank without an open row before cycle {}",
 }
 EVENT = np.dtype([("start", "<u8"), ("end", "<u8"), ("engine", "<u4"), ("tag", "<u4")])
 
@@ -76,6 +77,7 @@ def _load(path: StrPath) -> ctypes.CDLL:
         ("beat_bytes", u),
         ("dram", p, p),
         ("name", ctypes.c_char_p, p),
+        ("most", u64, p),
         ("memory", None, p, u, u, u, u, u, u64),
         ("reset", None, p, u),
         ("write32", None, p, u, u),
@@ -98,8 +100,8 @@ def _load(path: StrPath) -> ctypes.CDLL:
 
 
 class SimBackend:
-    """The five calls of a back end on a library made by `gradcore.sim.build`; `name` tells its front: sim, sim-axi or
-    sim-avalon.
+    """The five calls of a back end on a library made by `gradcore.sim.build`; `name` tells its front: sim, sim-axi,
+    sim-avalon or sim-litedram, whose memory knows nothing of a `Memory` but its size, and of `fault`.
 
     `cycles_per_second` turns the timeout of `wait_irq` into a limit on simulated cycles, so that a hang is found after
     the same cycle on every computer. While the clock runs the interpreter's lock is free: another Python thread can
@@ -113,6 +115,8 @@ class SimBackend:
         if not self._sim:
             raise MemoryError(f"no {memory.size} bytes for the simulated DRAM")
         self.name, self.beat_bytes = self._lib.gc_name(self._sim).decode(), self._lib.gc_beat_bytes()
+        if memory.size > self._lib.gc_most(self._sim):
+            raise MemoryError(f"no {memory.size} bytes in the DRAM of {self.name}")
         self.tune(memory)
         pointer = ctypes.cast(self._lib.gc_dram(self._sim), ctypes.POINTER(ctypes.c_uint8))
         self.dram = np.ctypeslib.as_array(pointer, (memory.size,))

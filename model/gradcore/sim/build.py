@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from filelock import FileLock
 
@@ -20,11 +21,23 @@ from gradcore.sim.sources import sources
 
 FOLDER = Path(__file__).parent
 COMMON = ("sim.cpp", "front.h", "memory.h", "visible.vlt")
-# Back end: core, top, C++ source of the front.
+
+
+class Front(NamedTuple):
+    """What stands between an engine and the memory of a back end."""
+
+    core: str
+    top: str
+    cpp: tuple[str, ...]
+    stall: float = 0.0  # probability of back-pressure, unless another one is given
+    made: bool = False  # it has its own memory controller: the text of its top is made for an engine, see `made_top`
+
+
 FRONTS = {
-    "sim": ("engine", "gc_engine", "native.cpp"),
-    "sim-axi": ("axi", "gc_engine_axi", "axi.cpp"),
-    "sim-avalon": ("avalon", "gc_engine_avalon", "avalon.cpp"),
+    "sim": Front("engine", "gc_engine", ("native.cpp",)),
+    "sim-axi": Front("axi", "gc_engine_axi", ("axi.cpp", "axil.h"), 0.2),
+    "sim-avalon": Front("avalon", "gc_engine_avalon", ("avalon.cpp",), 0.2),
+    "sim-litedram": Front("axi", "gc_engine_litedram", ("litedram.cpp", "axil.h"), made=True),
 }
 
 # Modules are kept apart: inlining an array of elements multiplies the build time by twenty.
@@ -122,11 +135,26 @@ def build_engine(
 ) -> tuple[Path, str]:
     """Build (or find) the engine of an `EngineConfig` behind the front of `backend`: its library and the hash of its
     inputs. One engine runs every network that fits."""
+    front = FRONTS[backend]
     try:
-        files = sources(FRONTS[backend][0])
+        files = sources(front.core)
     except ImportError as error:
         raise ToolMissing("fusesoc is not installed: pip install fusesoc") from error
-    return build(files, engine_parameters(config), backend, say=say)
+    with tempfile.TemporaryDirectory() as folder:
+        if front.made:
+            top = Path(folder) / f"{front.top}.v"
+            top.write_text(made_top(config))
+            files = (*files, top)
+        return build(files, engine_parameters(config), backend, say=say)
+
+
+def made_top(config: EngineConfig) -> str:
+    """Verilog of the engine behind LiteDRAM."""
+    try:
+        from gradcore.litex.simulation import verilog
+    except ImportError as error:
+        raise ToolMissing(f"{error.name} is not installed: pip install 'gradcore[litex]'") from error
+    return verilog(config)
 
 
 def build(
@@ -139,9 +167,9 @@ def build(
     """Build (or find) the library of the top of `backend`; return its path and the hash of its inputs. `say` is told
     when it takes a while."""
     parameters = dict(parameters or {})
-    _, top, front = FRONTS[backend]
-    files = [Path(f).resolve() for f in files] + [FOLDER / name for name in (*COMMON, front)]
-    return _built(files, parameters, top, "engine.so", folder, say)
+    front = FRONTS[backend]
+    files = [Path(f).resolve() for f in files] + [FOLDER / name for name in (*COMMON, *front.cpp)]
+    return _built(files, parameters, front.top, "engine.so", folder, say, front.made)
 
 
 def build_program(
@@ -161,8 +189,9 @@ def _built(
     product: str,
     folder: Path | None,
     say: Callable[[str], None],
+    made: bool = False,
 ) -> tuple[Path, str]:
-    """Path of the library or program and the hash of its inputs."""
+    """Path of the library or program and the hash of its inputs. made: the parameters stand in the text of the top."""
     sha256 = inputs_sha256(files, parameters)
     folder = Path(folder or build_folder() / "sim") / sha256[:16]
     built = folder / product
@@ -171,11 +200,11 @@ def _built(
         with FileLock(folder / "lock"):
             if not built.exists():
                 say("building the engine (about a minute, once)")
-                _compile(files, parameters, top, built)
+                _compile(files, parameters, top, built, made)
     return built, sha256
 
 
-def _compile(files: Sequence[Path], parameters: Mapping[str, int], top: str, product: Path) -> None:
+def _compile(files: Sequence[Path], parameters: Mapping[str, int], top: str, product: Path, made: bool) -> None:
     """Make a program, or a library if the product is named so."""
     folder, program = product.parent, verilator()
     for tool in ("make", "perl"):
@@ -188,7 +217,7 @@ def _compile(files: Sequence[Path], parameters: Mapping[str, int], top: str, pro
     work = Path(tempfile.mkdtemp(prefix="obj-", dir=None if " " in str(folder.resolve()) else folder)).resolve()
     for path in files:
         shutil.copyfile(path, work / path.name)
-    flags = [f"-G{name}={value}" for name, value in sorted(parameters.items())]
+    flags = [] if made else [f"-G{name}={value}" for name, value in sorted(parameters.items())]
     macros = [f"-DGC_{name}={parameters[name]}" for name in MACROS if name in parameters]
     command = [
         program,

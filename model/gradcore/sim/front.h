@@ -44,6 +44,7 @@ struct Front {
     virtual void withdraw() = 0;             // what the engine offers may go without having been taken
     virtual void forget() { withdraw(); }    // the memory's side of what is under way
     virtual bool irq() const = 0;
+    virtual uint64_t most() const { return kNever; }  // bytes of memory that it can reach
     // A register access: begun, then clocked until `done`; a read's data are in `value` then.
     virtual void begin(bool write, unsigned addr, unsigned data) = 0;
     virtual bool done() = 0;

@@ -39,7 +39,8 @@ enum Rule {
     kRegisterHeld = 18,
     kUnasked = 20,
     kReadForbidden = 21,
-    kWriteForbidden = 22
+    kWriteForbidden = 22,
+    kClosed = 23
 };
 
 constexpr uint64_t kNever = ~uint64_t(0);
@@ -178,6 +179,13 @@ struct Memory {
         if (b.done == b.beats) b.due = b.resp == kSilent ? kNever : due(), ++open;
     }
 
+    // Do beats lie in the memory, where they may?
+    bool reaches(uint64_t addr, unsigned beats, Rule range) {
+        if (addr > dram_bytes || dram_bytes - addr < static_cast<uint64_t>(beats) * kBeat) return fail(range, addr), false;
+        if (!rights.empty() && !(rights[addr / 4096] & range)) return fail(range == kReadRange ? kReadForbidden : kWriteForbidden, addr), false;
+        return true;
+    }
+
    private:
     void wake(Burst& b) {
         if (b.resp == kSilent) b.resp = 0, b.due = due();
@@ -187,8 +195,6 @@ struct Memory {
         if (addr % kBeat) return fail(kAlignment, addr), false;
         if (!beats || beats > kMaxBeats) return fail(kLength, addr), false;
         if (addr / 4096 != (addr + beats * kBeat - 1) / 4096) return fail(kBorder, addr), false;
-        if (addr > dram_bytes || dram_bytes - addr < static_cast<uint64_t>(beats) * kBeat) return fail(range, addr), false;
-        if (!rights.empty() && !(rights[addr / 4096] & range)) return fail(range == kReadRange ? kReadForbidden : kWriteForbidden, addr), false;
-        return true;
+        return reaches(addr, beats, range);
     }
 };

@@ -104,6 +104,7 @@ Sim* gc_new(uint64_t dram_bytes) {
 }
 void gc_free(Sim* s) { delete s; }
 const char* gc_name(Sim* s) { return s->front->name(); }
+uint64_t gc_most(Sim* s) { return s->front->most(); }
 unsigned gc_beat_bytes() { return kBeat; }
 uint8_t* gc_dram(Sim* s) { return s->mem.dram; }
 
