@@ -166,7 +166,7 @@ def test_options_in_sentences():
     """`--option` between backticks is one of gradcore or of a script."""
     parameters = [parameter for command in (GROUP, *GROUP.commands.values()) for parameter in command.params]
     known = {name for parameter in parameters for name in parameter.opts + parameter.secondary_opts}
-    scripts = [f"ci/{name}" for name in ("fuzz", "mutate", "package", "pnr", "synth")]
+    scripts = [f"ci/{name}" for name in ("fuzz", "mutate", "package", "pnr", "synth")] + ["examples/litex/train.py"]
     known |= OTHERS.union(*map(options_of_script, scripts))
     shown = {
         (file.name, option)
