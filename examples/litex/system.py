@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A LiteX system: RISC-V processor, LiteDRAM with a DDR3 controller, and the engine on its crossbar."""
 
-from collections.abc import Sequence
-
 from litex.build.generic_platform import Pins, Subsignal
 from litex.build.sim.platform import SimPlatform
 from litex.gen import LiteXModule
@@ -19,6 +17,7 @@ from gradcore.litex.dram import EngineToDRAM, controller_settings
 from gradcore.litex.engine import REGISTER_BYTES, Engine
 
 ENGINE = 0x9000_0000  # of its registers, in the processor's addresses
+ROM_BYTES = 1 << 18
 
 
 class Clocks(LiteXModule):
@@ -44,9 +43,9 @@ class Interrupt(LiteXModule, AutoCSR):
 
 
 class System(SoCCore):
-    """The system for an engine of `config`, with `rom` (words of 32 bits) as its firmware."""
+    """The system for an engine of `config`. Its firmware comes by `init_rom`."""
 
-    def __init__(self, config: EngineConfig, rom: Sequence[int] = (), rom_bytes: int = 1 << 18) -> None:
+    def __init__(self, config: EngineConfig) -> None:
         module, settings = ddr3(8 * config.mem_bytes)
         chips = Chips(module, settings)
         memory = [(name, 0, Pins(len(signal))) for name, signal in chips.pins().items()]
@@ -64,8 +63,7 @@ class System(SoCCore):
             CLOCK,
             cpu_type="vexriscv",
             cpu_variant="lite",
-            integrated_rom_size=rom_bytes,
-            integrated_rom_init=list(rom),
+            integrated_rom_size=ROM_BYTES,
             uart_name="sim",
             with_timer=False,
         )

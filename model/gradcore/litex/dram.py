@@ -11,7 +11,7 @@ from litex.soc.interconnect.axi import AXIInterface
 
 READ_TIME = 128  # cycles of reads before waiting writes get their turn
 WRITE_TIME = 128
-BUFFER = 128  # beats of read data and of write data: two of the longest bursts
+BUFFER = 128  # beats of read data and of write data: four of the longest bursts
 
 
 def controller_settings(**settings: Any) -> ControllerSettings:

@@ -11,7 +11,7 @@ from migen.fhdl.verilog import convert
 from gradcore.isa.config import EngineConfig
 from gradcore.litex.chips import CLOCK, Chips, ddr3
 from gradcore.litex.dram import EngineToDRAM, controller_settings
-from gradcore.litex.engine import Engine
+from gradcore.litex.engine import AXI4_LITE, Engine
 
 TOP = "gc_engine_litedram"
 
@@ -35,9 +35,8 @@ class Top(LiteXModule):
 
         registers = self.engine.registers
         pins = {"irq": self.engine.irq, **self.chips.pins()}
-        for channel in ("aw", "w", "b", "ar", "r"):
+        for channel, fields in AXI4_LITE.items():
             endpoint = getattr(registers, channel)
-            fields = {"w": ("data", "strb"), "b": ("resp",), "r": ("data", "resp")}.get(channel, ("addr",))
             pins |= {f"s_axil_{channel}{field}": getattr(endpoint, field) for field in (*fields, "valid", "ready")}
         for name, signal in pins.items():
             signal.name_override = name

@@ -11,35 +11,17 @@ struct Constants {
     bool legal() const { return id == 0 && 1u << size == kBeat && burst == 1 && lock == 0 && cache == 3 && prot == 0; }
 };
 
-struct Axi final : Front {
-    Vtop top;
+struct Axi final : AxiTop {
     Held<Request> ar, aw;
     Held<WriteBeat> w;
     bool data_first = false, b = false;
-    AxiLite registers;
 
-    explicit Axi(VerilatedContext* context) : top(context) {}
-    ~Axi() override { top.final(); }
+    using AxiTop::AxiTop;
     const char* name() const override { return "sim-axi"; }
     const char* engine() const override { return "gc_engine_axi.u_engine"; }
-    bool irq() const override { return top.irq; }
-
-    void reset(bool on) override {
-        top.aresetn = !on;
-        forget();
-        registers.reset();
-    }
 
     void withdraw() override { ar.on = aw.on = w.on = false; }
     void forget() override { withdraw(), data_first = false; }
-
-    void clock(bool level) override {
-        top.aclk = level;
-        top.eval();
-    }
-
-    void begin(bool write, unsigned addr, unsigned data) override { registers.begin(top, write, addr, data); }
-    bool done() override { return registers.done(); }
 
     void drive(Memory& mem) override {
         mem.plan(mem.open < mem.writes.count && top.m_axi_wvalid);
@@ -55,7 +37,7 @@ struct Axi final : Front {
         b = mem.answer && !mem.stalls();
         top.m_axi_bvalid = b;
         top.m_axi_bresp = b ? mem.respond() : 3;
-        registers.drive(top, mem);
+        drive_registers(mem);
     }
 
     void sample(Memory& mem) override {
@@ -78,7 +60,7 @@ struct Axi final : Front {
             data_first = mem.stall_limit && mem.draw() & 1;
         }
         mem.resetting &= top.m_axi_arvalid || top.m_axi_awvalid || top.m_axi_wvalid;
-        registers.sample(top, mem, value);
+        sample_registers(mem);
     }
 };
 

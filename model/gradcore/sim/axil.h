@@ -1,43 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's side of a top's AXI4-Lite slave: one access at a time, each channel after a wait of its own; rules of the answers.
+// A top with AXI's clock, reset and interrupt, and an AXI4-Lite slave for its registers. The host's side of that slave: one access at a time, each
+// channel after a wait of its own; rules of the answers.
 #pragma once
 #include "Vtop.h"
 #include "front.h"
 
-struct AxiLite {
-    Offer aw, w, ar;
-    Held<uint64_t> b, r;
-    bool writing = false, reading = false;
-    unsigned place = 0;
+struct AxiTop : Front {
+    Vtop top;
 
-    void reset() { *this = AxiLite{}; }
+    explicit AxiTop(VerilatedContext* context) : top(context) {}
+    ~AxiTop() override { top.final(); }
+    bool irq() const override { return top.irq; }
 
-    void begin(Vtop& top, bool write, unsigned addr, unsigned data) {
+    void reset(bool on) override {
+        top.aresetn = !on;
+        forget();
+        reg_b.on = reg_r.on = false;
+        reg_aw = reg_w = reg_ar = {};
+        writing = reading = false;
+    }
+
+    void clock(bool level) override {
+        top.aclk = level;
+        top.eval();
+    }
+
+    void begin(bool write, unsigned addr, unsigned data) override {
         place = addr;
         (write ? writing : reading) = true;
-        aw.wanted = w.wanted = write;
-        ar.wanted = !write;
+        reg_aw.wanted = reg_w.wanted = write;
+        reg_ar.wanted = !write;
         top.s_axil_awaddr = top.s_axil_araddr = addr;
         top.s_axil_wdata = data;
         top.s_axil_wstrb = 15;
     }
 
-    bool done() const { return !writing && !reading; }
+    bool done() override { return !writing && !reading; }
 
-    void drive(Vtop& top, Memory& mem) {
-        aw.drive(mem), w.drive(mem), ar.drive(mem);
-        top.s_axil_awvalid = aw.valid;
-        top.s_axil_wvalid = w.valid;
-        top.s_axil_arvalid = ar.valid;
+   protected:
+    void drive_registers(Memory& mem) {
+        reg_aw.drive(mem), reg_w.drive(mem), reg_ar.drive(mem);
+        top.s_axil_awvalid = reg_aw.valid;
+        top.s_axil_wvalid = reg_w.valid;
+        top.s_axil_arvalid = reg_ar.valid;
         top.s_axil_bready = !mem.stalls();
         top.s_axil_rready = !mem.stalls();
     }
 
-    void sample(Vtop& top, Memory& mem, unsigned& value) {
-        b.check(mem, kRegisterHeld, top.s_axil_bvalid, top.s_axil_bready, top.s_axil_bresp);
-        r.check(mem, kRegisterHeld, top.s_axil_rvalid, top.s_axil_rready, uint64_t(top.s_axil_rresp) << 32 | top.s_axil_rdata);
-        if (top.s_axil_bvalid && (!writing || aw.wanted || w.wanted)) mem.fail(kUnasked, mem.now);
-        if (top.s_axil_rvalid && (!reading || ar.wanted)) mem.fail(kUnasked, mem.now);
+    void sample_registers(Memory& mem) {
+        reg_b.check(mem, kRegisterHeld, top.s_axil_bvalid, top.s_axil_bready, top.s_axil_bresp);
+        reg_r.check(mem, kRegisterHeld, top.s_axil_rvalid, top.s_axil_rready, uint64_t(top.s_axil_rresp) << 32 | top.s_axil_rdata);
+        if (top.s_axil_bvalid && (!writing || reg_aw.wanted || reg_w.wanted)) mem.fail(kUnasked, mem.now);
+        if (top.s_axil_rvalid && (!reading || reg_ar.wanted)) mem.fail(kUnasked, mem.now);
         if (top.s_axil_bvalid && top.s_axil_bready) {
             if (top.s_axil_bresp) mem.fail(kRegister, place);
             writing = false;
@@ -47,6 +61,12 @@ struct AxiLite {
             value = top.s_axil_rdata;
             reading = false;
         }
-        aw.sample(top.s_axil_awready), w.sample(top.s_axil_wready), ar.sample(top.s_axil_arready);
+        reg_aw.sample(top.s_axil_awready), reg_w.sample(top.s_axil_wready), reg_ar.sample(top.s_axil_arready);
     }
+
+   private:
+    Offer reg_aw, reg_w, reg_ar;
+    Held<uint64_t> reg_b, reg_r;
+    bool writing = false, reading = false;
+    unsigned place = 0;
 };

@@ -7,38 +7,20 @@ namespace {
 
 constexpr unsigned kBeatBits = 25;  // of a beat's number: 15 of the row, 3 of the bank, 7 of the column
 
-struct LiteDram final : Front {
-    Vtop top;
-    AxiLite registers;
-
-    explicit LiteDram(VerilatedContext* context) : top(context) {}
-    ~LiteDram() override { top.final(); }
+struct LiteDram final : AxiTop {
+    using AxiTop::AxiTop;
     const char* name() const override { return "sim-litedram"; }
     const char* engine() const override { return "gc_engine_litedram.u_axi.u_engine"; }
-    bool irq() const override { return top.irq; }
     uint64_t most() const override { return kBeat << kBeatBits; }
 
-    void reset(bool on) override {
-        top.aresetn = !on;
-        registers.reset();
-    }
-
     void withdraw() override {}
-
-    void clock(bool level) override {
-        top.aclk = level;
-        top.eval();
-    }
-
-    void begin(bool write, unsigned addr, unsigned data) override { registers.begin(top, write, addr, data); }
-    bool done() override { return registers.done(); }
 
     void drive(Memory& mem) override {
         if (top.mem_read) {
             const uint64_t addr = uint64_t(top.mem_read_beat) * kBeat;
             if (mem.reaches(addr, 1, kReadRange)) std::memcpy(&top.mem_read_data, mem.dram + addr, kBeat), ++mem.read_beats;
         }
-        registers.drive(top, mem);
+        drive_registers(mem);
     }
 
     void sample(Memory& mem) override {
@@ -48,7 +30,7 @@ struct LiteDram final : Front {
             if (mem.reaches(addr, 1, kWriteRange)) std::memcpy(mem.dram + addr, &top.mem_write_data, kBeat), ++mem.write_beats;
         }
         if (top.mem_bad) mem.fail(kClosed, mem.now);
-        registers.sample(top, mem, value);
+        sample_registers(mem);
     }
 };
 

@@ -3,33 +3,54 @@
 are those that the DRAM moved, and what the back end does not have is refused."""
 
 import builtins
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from gradcore.cli import main as cli
+from gradcore.host.backends import EngineSession
 from gradcore.isa.config import EngineConfig
+from gradcore.report.bench import random_batches
 from gradcore.sim import build
 from gradcore.sim.backend import Memory, MemoryRuleBroken, SimBackend
-from tb.support.cases import seeds
+from tb.support.cases import first, seeds
 from tb.support.engines import DEEPER
 from tb.system.test_training_steps import fitting_network, train
 
 CONFIG = EngineConfig(grid=4, cols=4, mem_bytes=16, **DEEPER)
+BEATS = [16, 8, 32, 64]  # bytes; an engine has to be built for each
 
 
-def simulation(size=1 << 26):
-    return SimBackend(build.build_engine(CONFIG, backend="sim-litedram")[0], Memory(size))
+def simulation(size=1 << 26, config=CONFIG):
+    return SimBackend(build.build_engine(config, backend="sim-litedram")[0], Memory(size))
 
 
 @pytest.mark.parametrize("seed", seeds(4, 1))
-def test_it_trains_as_the_reference(seed):
-    network = fitting_network(np.random.default_rng(seed), CONFIG, most_images=9, largest=12)
+@pytest.mark.parametrize("mem_bytes", first(1, BEATS))
+def test_it_trains_as_the_reference(mem_bytes, seed):
+    config = replace(CONFIG, mem_bytes=mem_bytes)
+    network = fitting_network(np.random.default_rng(seed), config, most_images=9, largest=12)
     print(f"seed {seed}: {network}")
-    with simulation() as backend:
-        train(backend, network, CONFIG, seed)
+    with simulation(config=config) as backend:
+        train(backend, network, config, seed)
         assert backend.name == "sim-litedram"
-        assert min(backend.traffic) > 0
+
+
+def test_the_dram_moves_what_the_engine_counts():
+    rng = np.random.default_rng(1)
+    network = fitting_network(rng, CONFIG, most_images=9, largest=12)
+    x, labels = next(random_batches(network, 1))
+    session = EngineSession(simulation(), network, CONFIG, 1)
+    try:
+        session.step(x, labels, 0)
+        before = session.device.backend.traffic
+        session.step(x, labels, 1)
+        counters = session.counters()
+        moved = [now - then for now, then in zip(session.device.backend.traffic, before)]
+    finally:
+        session.close()
+    assert moved == [counters["read_beats"], counters["write_beats"]] and min(moved) > 0
 
 
 def test_rights_hold_here_too():

@@ -74,7 +74,7 @@ def together(signals):
     return word
 
 
-@pytest.mark.parametrize("width", [64, 128])
+@pytest.mark.parametrize("width", [64, 128, 256, 512])
 @pytest.mark.parametrize("seed", seeds(3, 1))
 def test_beats_and_latencies(width, seed):
     chips = Chips(*ddr3(width))
