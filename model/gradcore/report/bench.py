@@ -26,7 +26,7 @@ from gradcore.network.description import Network
 from gradcore.network.layer_table import ideal_macs
 from gradcore.reference.trainer import ReferenceTrainer
 from gradcore.sim.backend import Memory, SimBackend
-from gradcore.sim.build import build_engine
+from gradcore.sim.build import FRONTS, build_engine
 
 PASSES = ("FP", "BP", "WU")
 
@@ -95,6 +95,7 @@ def measure(
     finally:
         session.close()
     bandwidth = Bandwidth(memory.bytes_per_cycle, memory.latency, config.mem_bytes)
+    latency = None if FRONTS[backend].made else memory.latency  # a controller's is not set
     expected_cycles = session.device.compiled.train.expected(bandwidth)
     return (
         _report(network, config, memory, counters, compared, expected_cycles)
@@ -102,6 +103,7 @@ def measure(
             "overflowed_minibatches": len(overflows),
             "first_overflow": overflows[0] if overflows else None,
             "backend": backend,
+            "memory": {"bytes_per_cycle": memory.bytes_per_cycle, "latency": latency},
             "stall": memory.stall,
             "iterations": iterations,
             "seed": seed,
@@ -132,7 +134,6 @@ def _report(
         "network": network.name,
         "minibatch": images,
         "engine": {name: getattr(config, name) for name in config.__dataclass_fields__},
-        "memory": {"bytes_per_cycle": memory.bytes_per_cycle, "latency": memory.latency},
         "cycles": cycles,
         "cycles_per_image": cycles / images,
         "ideal_cycles_per_image": macs / (config.lanes * config.cols),
