@@ -159,6 +159,7 @@ module gc_mem_arbiter_props (
     );
 
     (* hierconn *) wire [2:0] \u_dut.u_read_pick.held_q ;
+    (* hierconn *) wire       \u_dut.u_read_pick.holds_q , \u_dut.u_write_pick.holds_q ;
     (* hierconn *) wire [1:0] \u_dut.u_write_pick.held_q ;
     (* hierconn *) wire [1:0] \u_dut.data_q ;
     (* hierconn *) wire [2:0] \u_dut.u_read_owners.wr_q ;
@@ -177,6 +178,8 @@ module gc_mem_arbiter_props (
     wire [2:0]  write_place = \u_dut.u_write_owners.rd_q + write_ahead;
     wire [2:0]  read_held   = \u_dut.u_read_pick.held_q ;
     wire [1:0]  write_held  = \u_dut.u_write_pick.held_q ;
+    wire        read_holds  = \u_dut.u_read_pick.holds_q ;
+    wire        write_holds = \u_dut.u_write_pick.holds_q ;
     wire [1:0]  sender      = \u_dut.data_q ;     // whose write beats are leaving
     wire [2:0]  reader = read_held != 0 ? read_held : rreq_valid & (~rreq_valid + 3'd1);
     wire [1:0]  writer = write_held != 0 ? write_held : wreq_valid & (~wreq_valid + 2'd1);
@@ -204,6 +207,7 @@ module gc_mem_arbiter_props (
         assert ((wdat_valid & wdat_ready) == (port_wdat_valid && port_wdat_ready ? sender : 2'd0));
         // A choice is only held while the request stalls.
         assert ((read_held != 0) == read_stalled_q && (write_held != 0) == write_stalled_q);
+        assert ((read_held != 0) == read_holds && (write_held != 0) == write_holds);
         assert ((read_held & (read_held - 3'd1)) == 0 && (write_held & (write_held - 2'd1)) == 0);
         assert ((read_held & ~rreq_valid) == 0 && (write_held & ~wreq_valid) == 0);
         assert (read_held == 0 || !reads_full);

@@ -112,6 +112,7 @@ module gc_memory_guard_props (
     (* hierconn *) wire [2:0] \u_dut.u_read_bursts.level ;
     (* hierconn *) wire [2:0] \u_dut.u_write_bursts.level ;
     (* hierconn *) wire [8:0] \u_dut.beats_q ;
+    (* hierconn *) wire       \u_dut.free_q ;
 
     always @* if (started) begin
         assume (reads_q < 3'd4 || !arready);
@@ -127,7 +128,7 @@ module gc_memory_guard_props (
         assert (!quiet_q || !abort || quiet);
         assert (!fault || code == 8'd7 || code == 8'd8 || ((rdat_valid || wrsp_valid) && |resp));
         assert (\u_dut.u_read_bursts.level == reads_q && \u_dut.u_write_bursts.level == writes_q
-            && \u_dut.beats_q == beats_q);
+            && \u_dut.beats_q == beats_q && \u_dut.free_q == ~(|beats_q));
         assert (reads_q <= 3'd4 && writes_q <= 3'd4);
         cover (fault && code == 8'd8 && reads_q == 3'd3);
         cover (quiet_q && abort && fault);

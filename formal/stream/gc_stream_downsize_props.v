@@ -45,6 +45,7 @@ module gc_stream_downsize_props #(
     end
 
     (* hierconn *) wire [CW-1:0]      \u_dut.lane_q ;
+    (* hierconn *) wire               \u_dut.last_q ;
     (* hierconn *) wire [RATIO*4-1:0] \u_dut.beat_q ;
     wire [CW-1:0] rest = lane - given_q;
 
@@ -54,7 +55,7 @@ module gc_stream_downsize_props #(
             assert (m_valid == beat_q);
             assert (s_ready == (!beat_q || end_of_beat));
             if (beat_q && given_q == lane) assert (m_data == word_q);
-            if (beat_q) assert (given_q == \u_dut.lane_q && given_q < RATIO);
+            if (beat_q) assert (given_q == \u_dut.lane_q && given_q < RATIO && \u_dut.last_q == (given_q == RATIO - 1));
             if (beat_q && given_q <= lane) assert (\u_dut.beat_q [4*rest +: 4] == word_q);
             cover (pop && lane == RATIO - 1 && given_q == lane && s_valid);
         end

@@ -136,14 +136,23 @@ module gc_memory_guard #(
     // ---- Write data follow their request. The writers ask only when they have all beats of a burst, so an abort lets
     // them finish.
     reg [8:0] beats_q;
+    reg       free_q;         // it is zero
     wire      beat = m_wdat_valid && m_wdat_ready;
-    assign data_free    = beats_q == 9'd0;
+    assign data_free    = free_q;
     assign m_wdat_valid = s_wdat_valid && !data_free;
     assign s_wdat_ready = m_wdat_ready && !data_free;
     always @(posedge clk) begin
-        if (m_wreq_valid && m_wreq_ready) beats_q <= {1'b0, m_wreq_len} + 9'd1;
-        else if (beat)                    beats_q <= beats_q - 9'd1;
-        if (rst) beats_q <= 9'd0;
+        if (m_wreq_valid && m_wreq_ready) begin
+            beats_q <= {1'b0, m_wreq_len} + 9'd1;
+            free_q  <= 1'b0;
+        end else if (beat) begin
+            beats_q <= beats_q - 9'd1;
+            free_q  <= beats_q == 9'd1;
+        end
+        if (rst) begin
+            beats_q <= 9'd0;
+            free_q  <= 1'b1;
+        end
     end
     assign m_moves   = {m_wrsp_valid, m_wreq_valid && m_wreq_ready, m_rreq_valid && m_rreq_ready, beat, m_rdat_valid};
     assign sts_quiet = !m_rreq_valid && !m_wreq_valid && !r_open && !w_open && data_free;

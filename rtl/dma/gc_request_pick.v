@@ -14,9 +14,10 @@ module gc_request_pick #(
     output wire [N-1:0] m_pick
 );
     reg  [N-1:0] held_q;
+    reg          holds_q;    // some bit of it is set
     wire [N-1:0] lowest;
 
-    assign m_pick = (|held_q) ? held_q : lowest;
+    assign m_pick = holds_q ? held_q : lowest;
 
     genvar i;
     generate
@@ -27,8 +28,12 @@ module gc_request_pick #(
     endgenerate
 
     always @(posedge clk) begin
-        held_q <= s_show && !s_taken ? m_pick : {N{1'b0}};
-        if (rst) held_q <= {N{1'b0}};
+        held_q  <= s_show && !s_taken ? m_pick : {N{1'b0}};
+        holds_q <= s_show && !s_taken && (holds_q || |s_request);
+        if (rst) begin
+            held_q  <= {N{1'b0}};
+            holds_q <= 1'b0;
+        end
     end
 endmodule
 

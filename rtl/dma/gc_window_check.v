@@ -35,7 +35,7 @@ module gc_window_check #(
     reg [7:0]         len_q;
     reg [CLIENTS-1:0] client_q;
     reg               checked_q;
-    reg               allowed_q;
+    reg               refused_q;
 
     wire [PAGE_W-1:0]  page = addr_q[ADDR_W-1:12];
     wire [WINDOWS-1:0] in_window;
@@ -51,8 +51,8 @@ module gc_window_check #(
     endgenerate
 
     assign s_ready   = !valid_q || move;
-    assign m_valid   = checked_q && allowed_q;
-    assign m_refused = checked_q && !allowed_q;
+    assign m_valid   = checked_q && !refused_q;
+    assign m_refused = refused_q;      // and stays so until rst
 
     always @(posedge clk) begin
         if (s_valid && s_ready) begin
@@ -64,13 +64,14 @@ module gc_window_check #(
             m_addr    <= addr_q;
             m_len     <= len_q;
             m_client  <= client_q;
-            allowed_q <= |in_window;
+            refused_q <= ~(|in_window);
         end
         valid_q   <= (s_valid && s_ready) || (valid_q && !move);
         checked_q <= move || (checked_q && !free);
         if (rst) begin
             valid_q   <= 1'b0;
             checked_q <= 1'b0;
+            refused_q <= 1'b0;
         end
     end
 endmodule

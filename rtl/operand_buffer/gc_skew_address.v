@@ -61,7 +61,6 @@ module gc_skew_address #(
 
     wire [7:0]    shift_y = $unsigned($signed(s_dy) >>> s_fold_s);     // displacement of lane 0, in blocks
     wire [7:0]    shift_x = $unsigned($signed(s_dx) >>> s_fold_s);
-    wire [2:0]    block   = 3'b111 >> (2'd3 - s_fold_s);               // bits of a displacement inside a block
 
     reg            channel_q;
     reg [16:0]     left_q;
@@ -135,12 +134,8 @@ module gc_skew_address #(
 
             wire [2:0]         ly    = (s_channel ? lane_row[2:0] + GROUP_ROW : s_split ? SPLIT_I : I) & pixel;
             wire [2:0]         lx    = (s_channel ? lane_col : I) & pixel;
-            wire [8:0]         move_y = {s_dy[7], s_dy} + {6'd0, ly};
-            wire [8:0]         move_x = {s_dx[7], s_dx} + {6'd0, lx};
-            wire [3:0]         more_y = ({1'b0, s_dy[2:0] & block} + {1'b0, ly}) >> s_fold_s;   // 0..7
-            wire [3:0]         more_x = ({1'b0, s_dx[2:0] & block} + {1'b0, lx}) >> s_fold_s;
-            wire [13:0]        y      = {2'b00, s_y0} + {{5{move_y[8]}}, move_y};
-            wire [13:0]        x      = {2'b00, s_x0} + {{5{move_x[8]}}, move_x};
+            wire [13:0]        y  = {2'b00, s_y0} + {{6{s_dy[7]}}, s_dy} + {11'd0, ly};     // below 0: 8192 or more
+            wire [13:0]        x  = {2'b00, s_x0} + {{6{s_dx[7]}}, s_dx} + {11'd0, lx};
             reg  [2:0]         more_y_q;
             reg  [2:0]         more_x_q;
             reg  [AW-1:0]      row_q;
@@ -151,10 +146,10 @@ module gc_skew_address #(
             reg  [LOG-1:0]     col_source_q;
 
             always @(posedge clk) if (s_valid) begin
-                more_y_q      <= more_y[2:0];
-                more_x_q      <= more_x[2:0];
-                m_row_mask[i] <= !y[13] && (y < {2'b00, s_height});
-                m_col_mask[i] <= !x[13] && (x < {2'b00, s_width});
+                more_y_q      <= blocks(s_dy[2:0], ly, s_fold_s);
+                more_x_q      <= blocks(s_dx[2:0], lx, s_fold_s);
+                m_row_mask[i] <= y < {2'b00, s_height};
+                m_col_mask[i] <= x < {2'b00, s_width};
             end
             always @(posedge clk) if (m_valid) begin
                 row_q <= times_y[more_y_q*AW +: AW] + (channel_q ? ROW_CHAN : split_q ? SPLIT_C : {AW{1'b0}}) + addr_q;
@@ -166,7 +161,6 @@ module gc_skew_address #(
                 turned_row_q <= row_part[row_source_q] + start_y_q;
                 turned_col_q <= col_part[col_source_q] + start_x_q;
             end
-            wire _unused = &{1'b0, more_y[3], more_x[3]};
             assign row_part[i] = row_q;
             assign col_part[i] = col_q;
             assign bank_row[i] = turned_row_q;
@@ -180,6 +174,23 @@ module gc_skew_address #(
             end
         end
     endgenerate
+
+    // blocks of 2^fold lines from that of lane 0 to that of lane l, 0..7: ((d modulo 2^fold) + l) >> fold. By its
+    // carries, as an adder between two choices is the slower way.
+    function [2:0] blocks(input [2:0] d, input [2:0] l, input [1:0] fold);
+        reg c0, c1, c2;
+        begin
+            c0 = d[0] & l[0];
+            c1 = (d[1] & l[1]) | (c0 & (d[1] | l[1]));
+            c2 = (d[2] & l[2]) | (c1 & (d[2] | l[2]));
+            case (fold)
+                2'd0:    blocks = l;
+                2'd1:    blocks = {l[2] & l[1] & c0, l[2] ^ (l[1] & c0), l[1] ^ c0};
+                2'd2:    blocks = {1'b0, l[2] & c1, l[2] ^ c1};
+                default: blocks = {2'b00, c2};
+            endcase
+        end
+    endfunction
 
     // factor (signed) times the stride, modulo 2^AW: three of its multiples
     function [AW-1:0] product(input [7:0] factor, input [8*AW-1:0] times, input [AW-1:0] minus);

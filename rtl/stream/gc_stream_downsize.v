@@ -30,9 +30,10 @@ module gc_stream_downsize #(
     endgenerate
 
     reg [CW-1:0]          lane_q;
+    reg                   last_q;    // it is the last one
     reg [RATIO*WIDTH-1:0] beat_q;
     wire take = m_valid && m_ready;
-    wire end_of_beat = (lane_q == LAST) || m_flush;
+    wire end_of_beat = last_q || m_flush;
     wire [(RATIO+1)*WIDTH-1:0] words = {{WIDTH{1'b0}}, beat_q};   // there is a next word, with RATIO 1, too
 
     assign s_ready = !m_valid || (m_ready && end_of_beat);
@@ -42,9 +43,11 @@ module gc_stream_downsize #(
         if (s_ready) begin
             m_valid <= s_valid;
             lane_q  <= {CW{1'b0}};
+            last_q  <= RATIO == 1;
             beat_q  <= s_data;
         end else if (take) begin
             lane_q <= lane_q + ONE;
+            last_q <= lane_q + ONE == LAST;
             beat_q <= words[WIDTH +: RATIO*WIDTH];
         end
         if (rst) m_valid <= 1'b0;

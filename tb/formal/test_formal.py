@@ -20,7 +20,7 @@ FAULTS = {
         "assign s_ready = !m_valid || m_ready",
         "assign s_ready = 1'b1",
     ),
-    "stream/stream_downsize": ("stream/gc_stream_downsize", "(lane_q == LAST) || m_flush", "(lane_q == LAST)"),
+    "stream/stream_downsize": ("stream/gc_stream_downsize", "last_q || m_flush", "last_q"),
     "stream/delay_line": ("stream/gc_delay_line", "(CLEAR != 0 && clear) ? {W{1'b0}} : stage[i]", "stage[i]"),
     "axi/axil_slave": ("axi/gc_axil_slave", "aw_q && w_q && !bvalid_q", "aw_q && w_q"),
     "axi/axi_master": ("axi/gc_axi_master", "assign m_axi_wlast   = s_wdat_last", "assign m_axi_wlast   = 1'b1"),
@@ -34,7 +34,7 @@ FAULTS = {
     "dma/dma_reader": ("dma/gc_dma_reader", "free >= {1'b0, next_beats}", "|free"),
     "dma/dma_writer": ("dma/gc_dma_writer", "last_sent_q && !data_q && ~(|waiting_q)", "last_sent_q && !data_q"),
     "dma/memory_guard": ("dma/gc_window_check", "page < cfg_end", "page <= cfg_end"),
-    "dma/mem_arbiter": ("dma/gc_request_pick", "(|held_q) ? held_q : lowest", "lowest"),
+    "dma/mem_arbiter": ("dma/gc_request_pick", "holds_q ? held_q : lowest", "lowest"),
 }
 
 

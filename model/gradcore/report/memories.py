@@ -11,6 +11,7 @@ RAMB18 = ((16384, 1), (8192, 2), (4096, 4), (2048, 9), (1024, 18), (512, 36))
 ULTRARAM = ((4096, 72),)
 M20K = ((16384, 1), (8192, 2), (4096, 5), (2048, 10), (1024, 20), (512, 40))
 VU9P = {"RAMB36": 2160, "UltraRAM": 960}
+KU115 = {"RAMB36": 2160}
 S10_1SG280 = {"M20K": 11721}
 PIXEL_DEPTH = 512  # of gc_vector_gather: beats
 LOOKED_UP, TABLE_DEPTH, TABLE_WIDTH = 16, 512, 16  # of gc_vector_table: words in a cycle, pairs of points, bits
@@ -59,20 +60,29 @@ def placed(found: Memories, config: EngineConfig) -> dict[str, int]:
     return {kind: count for kind, count in counts.items() if count}
 
 
+def full(used: int, kind: str, chip: dict[str, int]) -> str:
+    """How much of a chip's blocks of a kind that is, and whether it has so many."""
+    share = f"{100 * used / chip[kind]:.0f} %"
+    return share if used <= chip[kind] else f"{share}: does not fit"
+
+
 def table() -> list:
     """The presets and their blocks, as lines of Markdown."""
     rows = [
-        "| preset | buffer | memories | depth x bits | VU9P | 1SG280, M20K |",
-        "|---|---|--:|--:|--:|--:|",
+        "| preset | buffer | memories | depth x bits | VU9P | KU115, RAMB36 | 1SG280, M20K |",
+        "|---|---|--:|--:|--:|--:|--:|",
     ]
     for name, config in PRESETS.items():
-        used, m20k = dict.fromkeys(VU9P, 0), 0
+        used, ramb36, m20k = dict.fromkeys(VU9P, 0), 0, 0
         for found in memories(config):
-            blocks = placed(found, config)
+            blocks, alone = placed(found, config), -(-found.blocks(RAMB18) // 2)
             used |= {kind: used[kind] + count for kind, count in blocks.items()}
-            m20k += found.blocks(M20K)
+            ramb36, m20k = ramb36 + alone, m20k + found.blocks(M20K)
             shape, text = f"{found.depth} x {found.width}", ", ".join(f"{n} {kind}" for kind, n in blocks.items())
-            rows.append(f"| {name} | {found.name} | {found.count} | {shape} | {text} | {found.blocks(M20K)} |")
-        sums = ", ".join(f"{n} {kind} ({100 * n / VU9P[kind]:.0f} %)" for kind, n in used.items())
-        rows.append(f"| **{name}** | **sum** | | | **{sums}** | **{m20k} ({100 * m20k / S10_1SG280['M20K']:.0f} %)** |")
+            rows.append(
+                f"| {name} | {found.name} | {found.count} | {shape} | {text} | {alone} | {found.blocks(M20K)} |"
+            )
+        sums = ", ".join(f"{n} {kind} ({full(n, kind, VU9P)})" for kind, n in used.items())
+        rest = f"{ramb36} ({full(ramb36, 'RAMB36', KU115)})", f"{m20k} ({full(m20k, 'M20K', S10_1SG280)})"
+        rows.append(f"| **{name}** | **sum** | | | **{sums}** | **{rest[0]}** | **{rest[1]}** |")
     return rows

@@ -163,13 +163,14 @@ def build(
     backend: str = "sim",
     folder: Path | None = None,
     say: Callable[[str], None] = lambda text: None,
+    fixed: bool = False,
 ) -> tuple[Path, str]:
     """Build (or find) the library of the top of `backend`; return its path and the hash of its inputs. `say` is told
-    when it takes a while."""
+    when it takes a while. fixed: the top has these parameters already, as a netlist has."""
     parameters = dict(parameters or {})
     front = FRONTS[backend]
     files = [Path(f).resolve() for f in files] + [FOLDER / name for name in (*COMMON, *front.cpp)]
-    return _built(files, parameters, front.top, "engine.so", folder, say, front.made)
+    return _built(files, parameters, front.top, "engine.so", folder, say, front.made or fixed)
 
 
 def build_program(

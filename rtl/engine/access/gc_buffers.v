@@ -4,7 +4,8 @@
 // buffer; the columns, if s_cmp_channel, from the other. Gate buffer: read by compute, by load for gates that scale,
 // and by store, in this order; written as the operand buffers. Load may write a gate beside a vector: it shows a write
 // when all its buffers are ready. Gates for store come in bit 0 of each lane. Reads come back after the buffers' fixed
-// latency, gates for load and store at least a cycle later. Store reads another buffer when everything is back.
+// latency, gates for load and store at least a cycle later. Store reads another buffer when everything is back; m_hold
+// tells of an urgent one in the cycle after it had to wait.
 `default_nettype none
 
 module gc_buffers #(
@@ -45,7 +46,7 @@ module gc_buffers #(
     input  wire [ACCESS_W-1:0]     s_str_access,
     input  wire                    s_str_mark,
     input  wire                    s_str_urgent,
-    output wire                    m_hold,          // compute is to leave the read port to an urgent store
+    output reg                     m_hold,          // compute is to leave the read port to an urgent store
     output wire                    m_str_valid,
     output wire                    m_str_mark,
     output wire [GRID*GRID*DW-1:0] m_str_data,
@@ -91,9 +92,10 @@ module gc_buffers #(
         if (rst) asked_q <= 1'b0;
     end
     assign m_scale_valid = gate_back && gate_back_scale;
+    always @(posedge clk)
+        m_hold <= s_str_valid && s_str_urgent && !s_str_buffer[1] && !str_ready[s_str_buffer[0]];
 
     assign s_str_ready = s_str_buffer[1] ? free && !s_scale_valid : str_ready[s_str_buffer[0]];
-    assign m_hold      = s_str_valid && s_str_urgent && !s_str_buffer[1] && !str_ready[s_str_buffer[0]];
     assign m_str_valid = |str_back || gates;
     assign m_str_mark  = gates ? gate_mark : str_back[1] ? str_mark[1] : str_mark[0];
     assign m_data0     = data[0];
@@ -108,13 +110,13 @@ module gc_buffers #(
                 .GRID(GRID), .DW(DW), .DEPTH(ACT_DEPTH), .COLS(COLS), .COLS_LOG(COLS_LOG), .ACCESS_W(ACCESS_W)
             ) u_shared (
                 .clk(clk), .rst(rst),
-                .a_rd_valid(s_cmp_valid && (is_row || s_cmp_channel)), .a_rd_access(is_row ? s_cmp_row : s_cmp_col),
+                .a_rd_valid(s_cmp_valid), .a_rd_row(is_row), .a_rd_access(s_cmp_row), .a_rd_other(s_cmp_col),
                 .a_rd_channel(s_cmp_channel), .a_rd_split(s_cmp_split), .a_rd_step(s_cmp_step),
                 .a_rd_channels(is_row ? s_cmp_row_channels : s_cmp_col_channels),
                 .b_rd_valid(s_str_valid && s_str_buffer == NUMBER), .b_rd_ready(str_ready[i]),
                 .b_rd_access(s_str_access), .b_rd_mark(s_str_mark),
                 .m_b_valid(str_back[i]), .m_b_mark(str_mark[i]), .m_rd_data(data[i]),
-                .a_wr_valid(s_dst_valid && s_dst_buf == i), .a_wr_access(s_dst_access),
+                .a_wr_valid(s_dst_valid), .a_wr_here(s_dst_buf == i), .a_wr_access(s_dst_access),
                 .a_wr_enable(s_dst_enable), .a_wr_data(s_dst_data),
                 .b_wr_valid(s_load_valid[i]), .b_wr_ready(s_load_ready[i]),
                 .b_wr_access(s_load_access), .b_wr_data(s_load_data),
@@ -132,11 +134,12 @@ module gc_buffers #(
         .ACCESS_W(ACCESS_W)
     ) u_gates (
         .clk(clk), .rst(rst),
-        .a_rd_valid(s_gate_rd_valid), .a_rd_access(s_gate_rd_access),
+        .a_rd_valid(s_gate_rd_valid), .a_rd_row(1'b1),
+        .a_rd_access(s_gate_rd_access), .a_rd_other({ACCESS_W{1'b0}}),
         .a_rd_channel(1'b0), .a_rd_split(1'b0), .a_rd_step({COLS_LOG{1'b0}}), .a_rd_channels(16'd0),
         .b_rd_valid(asked_q), .b_rd_ready(gate_ready), .b_rd_access(access_q), .b_rd_mark(mark_q),
         .m_b_valid(gate_back), .m_b_mark({gate_back_scale, gate_mark}), .m_rd_data(m_gate_data),
-        .a_wr_valid(s_gate_wr_valid), .a_wr_access(s_gate_wr_access),
+        .a_wr_valid(s_gate_wr_valid), .a_wr_here(1'b1), .a_wr_access(s_gate_wr_access),
         .a_wr_enable({LANES{1'b1}}), .a_wr_data(s_gate_wr_data),
         .b_wr_valid(s_load_valid[2]), .b_wr_ready(s_load_ready[2]),
         .b_wr_access(s_load_gate_access), .b_wr_data(s_load_gate),

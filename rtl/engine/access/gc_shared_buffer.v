@@ -19,7 +19,9 @@ module gc_shared_buffer #(
     input  wire                    clk,
     input  wire                    rst,
     input  wire                    a_rd_valid,
+    input  wire                    a_rd_row,     // it reads a_rd_access; if not, and a_rd_channel: a_rd_other
     input  wire [ACCESS_W-1:0]     a_rd_access,
+    input  wire [ACCESS_W-1:0]     a_rd_other,
     input  wire                    a_rd_channel,
     input  wire                    a_rd_split,
     input  wire [COLS_LOG-1:0]     a_rd_step,
@@ -32,6 +34,7 @@ module gc_shared_buffer #(
     output wire [MARK_W-1:0]       m_b_mark,
     output wire [GRID*GRID*DW-1:0] m_rd_data,
     input  wire                    a_wr_valid,
+    input  wire                    a_wr_here,    // into this buffer
     input  wire [ACCESS_W-1:0]     a_wr_access,
     input  wire [GRID*GRID-1:0]    a_wr_enable,
     input  wire [GRID*GRID*DW-1:0] a_wr_data,
@@ -65,9 +68,11 @@ module gc_shared_buffer #(
         if (rst) scrub_q <= 1'b0;
     end
 
-    wire [ACCESS_W-1:0]     rd      = a_rd_valid ? a_rd_access : b_rd_access;
-    wire [ACCESS_W-1:0]     wr      = scrub_q ? scrub : a_wr_valid ? a_wr_access : b_wr_access;
-    wire [GRID*GRID*DW-1:0] wr_data = {(GRID*GRID*DW){!scrub_q}} & (a_wr_valid ? a_wr_data : b_wr_data);
+    wire                    a_reads  = a_rd_valid && (a_rd_row || a_rd_channel);
+    wire                    a_writes = a_wr_valid && a_wr_here;
+    wire [ACCESS_W-1:0]     rd      = !a_reads ? b_rd_access : a_rd_row ? a_rd_access : a_rd_other;
+    wire [ACCESS_W-1:0]     wr      = scrub_q ? scrub : a_writes ? a_wr_access : b_wr_access;
+    wire [GRID*GRID*DW-1:0] wr_data = {(GRID*GRID*DW){!scrub_q}} & (a_writes ? a_wr_data : b_wr_data);
     wire [19:0] rd_addr;
     wire [11:0] rd_y0, rd_x0, rd_height, rd_width;
     wire [7:0]  rd_dy, rd_dx;
@@ -108,14 +113,14 @@ module gc_shared_buffer #(
     wire rd_valid, rd_user;
     wire [MARK_W-1:0] rd_mark;
 
-    assign b_rd_ready = !a_rd_valid;
-    assign b_wr_ready = !a_wr_valid;
+    assign b_rd_ready = !a_reads;
+    assign b_wr_ready = !a_writes;
     assign m_b_valid  = rd_valid && rd_user;
     assign m_b_mark   = rd_mark;
 
     gc_operand_buffer #(.GRID(GRID), .DW(DW), .DEPTH(DEPTH), .USER_W(MARK_W+1), .CHANNEL_R(COLS/GRID)) u_buffer (
         .clk(clk), .rst(rst),
-        .s_wr_valid(a_wr_valid || b_wr_valid || scrub_q),
+        .s_wr_valid(a_writes || b_wr_valid || scrub_q),
         .s_wr_addr(wr_addr[AW-1:0]), .s_wr_chan(wr_chan),
         .s_wr_y0(wr_y0), .s_wr_x0(wr_x0),
         .s_wr_dy(wr_dy), .s_wr_dx(wr_dx),
@@ -123,8 +128,8 @@ module gc_shared_buffer #(
         .s_wr_fold_a(wr_fold_a), .s_wr_fold_s(wr_fold_s),
         .s_wr_rot_y(wr_rot_y), .s_wr_rot_x(wr_rot_x),
         .s_wr_height(wr_height), .s_wr_width(wr_width),
-        .s_wr_enable(a_wr_valid ? a_wr_enable : {(GRID*GRID){1'b1}}), .s_wr_data(wr_data),
-        .s_rd_valid(a_rd_valid || b_rd_valid),
+        .s_wr_enable(a_writes ? a_wr_enable : {(GRID*GRID){1'b1}}), .s_wr_data(wr_data),
+        .s_rd_valid(a_reads || b_rd_valid),
         .s_rd_addr(rd_addr[AW-1:0]), .s_rd_chan(rd_chan),
         .s_rd_y0(rd_y0), .s_rd_x0(rd_x0),
         .s_rd_dy(rd_dy), .s_rd_dx(rd_dx),
@@ -132,9 +137,9 @@ module gc_shared_buffer #(
         .s_rd_fold_a(rd_fold_a), .s_rd_fold_s(rd_fold_s),
         .s_rd_rot_y(rd_rot_y), .s_rd_rot_x(rd_rot_x),
         .s_rd_height(rd_height), .s_rd_width(rd_width),
-        .s_rd_channel(a_rd_valid && a_rd_channel), .s_rd_split(a_rd_valid && a_rd_split),
+        .s_rd_channel(a_rd_valid && a_rd_channel), .s_rd_split(a_reads && a_rd_split),
         .s_rd_step(a_rd_step), .s_rd_channels(a_rd_channels),
-        .s_rd_user({b_rd_mark, !a_rd_valid}), .m_rd_user({rd_mark, rd_user}),
+        .s_rd_user({b_rd_mark, !a_reads}), .m_rd_user({rd_mark, rd_user}),
         .m_rd_valid(rd_valid), .m_rd_data(m_rd_data)
     );
 

@@ -138,7 +138,8 @@ module gc_compute_places #(
     reg              sum_q;
     wire             is_sum   = j_q == SUM_INDEX;
     wire             valid    = run_q && !keep_out && (is_sum || j_q < columns_q);
-    wire             pass_end = run_q && (sum_q ? is_sum : j_q + ONE == columns_q);
+    reg              end_q;      // it is the last one
+    wire             pass_end = run_q && end_q;
 
     always @(posedge clk) begin
         if (s_pass)        run_q <= 1'b1;
@@ -147,7 +148,11 @@ module gc_compute_places #(
             j_q       <= {(COLS_LOG+1){1'b0}};
             columns_q <= s_columns;
             sum_q     <= s_sum;
-        end else if (run_q) j_q <= j_q + ONE;
+            end_q     <= !s_sum && s_columns == ONE;
+        end else if (run_q) begin
+            j_q   <= j_q + ONE;
+            end_q <= j_q + ONE == (sum_q ? SUM_INDEX : columns_q - ONE);
+        end
         if (rst) run_q <= 1'b0;
     end
 

@@ -60,8 +60,8 @@ module gc_register_bank #(
     reg        lock_q;         // of the windows
     reg        locked_q;       // a write was ignored
     reg        counter_q;
-    reg        page_q;         // rdata is a word of a window
-    reg [31:0] window_q;
+    reg        late_q;         // rdata is a word of a window, or STATUS: these come late
+    reg [31:0] word_q;
     reg [31:0] rdata_q;
 
     wire [5:0]  word  = s_reg_addr[7:2];
@@ -74,28 +74,30 @@ module gc_register_bank #(
     wire        busy  = s_busy || m_start || m_scrub;
     wire        free  = !busy && !s_open;
     wire        start = write && command && data[0] && free;
+    wire [5:0]  status = {locked_q, s_open, s_overflow && !failed_q, failed_q, done_q, busy};
     wire        acknowledge = write && word == 6'h18;
     // locked while busy, as the windows are
     wire        setting = word[5:3] == 3'b001 || word[5:2] == 4'b0100 || word == 6'h19 || word == 6'h1c;
     wire        window  = word[5] && {29'd0, word[4:2]} < WINDOWS;
     wire        ignored = write && ((setting && busy) || (window && (busy || lock_q)));
 
-    // The address that a word belongs to: PROG_BASE, ERROR_ADDR, a BASE. CTRL has none and takes the first that is
-    // misaligned.
-    wire [4:0]  skewed;
-    wire [2:0]  worst = skewed[0] ? 3'b100 : skewed[1] ? 3'b110 : skewed[2] ? 3'b111 : {2'b00, !skewed[3]};
-    wire [2:0]  pick  = command ? worst : word[3:1];
+    // The address that a word belongs to: PROG_BASE, ERROR_ADDR, a BASE.
+    wire [2:0]  pick  = word[3:1];
     wire [63:0] wide  = {{(64-ADDR_W){1'b0}}, (pick == 3'b100) ? cfg_prog_base
                       : (pick == 3'b011) ? (failed_q ? s_addr : {ADDR_W{1'b0}})
                       : cfg_base[{~pick[1], pick[0]}*ADDR_W +: ADDR_W]};
+    // A start tells the first one that is misaligned.
+    wire [4:0]  skewed;
     assign skewed = {|cfg_base[3*ADDR_W +: BEAT_W], |cfg_base[2*ADDR_W +: BEAT_W], |cfg_base[1*ADDR_W +: BEAT_W],
                      |cfg_base[0 +: BEAT_W], |cfg_prog_base[0 +: BEAT_W]};
     assign m_asked      = start;
-    assign m_asked_addr = wide[ADDR_W-1:0];
+    assign m_asked_addr = skewed[0] ? cfg_prog_base : skewed[1] ? cfg_base[0 +: ADDR_W]
+                        : skewed[2] ? cfg_base[ADDR_W +: ADDR_W]
+                        : skewed[3] ? cfg_base[2*ADDR_W +: ADDR_W] : cfg_base[3*ADDR_W +: ADDR_W];
     assign m_misaligned = |skewed;
 
     assign irq         = |(irq_enable_q & irq_status_q);
-    assign m_reg_rdata = counter_q ? s_counter : page_q ? window_q : rdata_q;
+    assign m_reg_rdata = counter_q ? s_counter : late_q ? word_q : rdata_q;
 
     always @(posedge clk) begin
         m_start <= start;
@@ -176,15 +178,14 @@ module gc_register_bank #(
         if (s_reg_read) begin
             counter_q <= (s_reg_addr[11:8] == 4'd1 || s_reg_addr[11:8] == 4'd2)
                       && (count < 6'd6 || (count > 6'd7 && count < 6'd52));
-            page_q   <= low && word[5];
-            window_q <= window_data;
+            late_q <= low && (word[5] || word == 6'h05);
+            word_q <= word[5] ? window_data : {26'd0, status};
             if (!low) rdata_q <= 32'd0;
             else case (word)
                 6'h00: rdata_q <= ID;
                 6'h01: rdata_q <= VERSION;
                 6'h02: rdata_q <= CONFIG;
                 6'h03: rdata_q <= CONFIG2;
-                6'h05: rdata_q <= {26'd0, locked_q, s_open, s_overflow && !failed_q, failed_q, done_q, busy};
                 6'h06: rdata_q <= {30'd0, irq_enable_q};
                 6'h07: rdata_q <= failed_q ? {s_index, s_code} : 32'd0;
                 6'h0a: rdata_q <= cfg_seed;

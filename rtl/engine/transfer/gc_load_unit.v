@@ -162,13 +162,17 @@ module gc_load_unit #(
     wire [LANES*DW-1:0] delta;
     generate if (HAS_SOFTMAX != 0) begin : g_softmax
         wire [LANES-1:0]   pixel, image;
-        reg  [LANES-1:0]   kept_q;
+        reg  [LANES-1:0]   pixel_q, image_q, kept_q;     // stable long before the first vector
         gc_lane_mask #(.GRID(GRID)) u_mask (
             .s_fold(fold), .s_images(n_valid),
             .s_y0(12'd0), .s_x0(12'd0), .s_height(12'd1), .s_width(12'd1),
             .m_inside(pixel), .m_image(image)
         );
-        always @(posedge clk) kept_q <= pixel & image;
+        always @(posedge clk) begin
+            pixel_q <= pixel;
+            image_q <= image;
+            kept_q  <= pixel_q & image_q;
+        end
         gc_softmax #(.LANES(LANES), .DW(DW)) u_softmax (
             .clk(clk), .rst(rst), .start(start && softmax),
             .cfg_vectors(n_c), .cfg_classes(classes), .cfg_kept(kept_q), .cfg_u_shift(u_shift),

@@ -81,11 +81,12 @@ module gc_update_unit #(
     );
 
     // The multipliers that hold the learning rate, as it is in this step: long there when the first row comes.
-    wire        behind = |rate_m[14:1];      // the learning rate stands behind the momentum
+    reg         behind_q;                      // the learning rate stands behind the momentum
+    always @(posedge clk) behind_q <= |rate_m[14:1];
     wire [14:0] step_rate;
     wire [14:0] step_decay;
     gc_rate_scale u_rate (
-        .clk(clk), .cfg_rate(cfg_rate), .s_multiplier(behind ? rate_m : lr_m), .m_multiplier(step_rate)
+        .clk(clk), .cfg_rate(cfg_rate), .s_multiplier(behind_q ? rate_m : lr_m), .m_multiplier(step_rate)
     );
     gc_rate_scale u_decay (.clk(clk), .cfg_rate(cfg_rate), .s_multiplier(decay_m), .m_multiplier(step_decay));
 
@@ -186,8 +187,8 @@ module gc_update_unit #(
         .clk(clk), .rst(rst),
         .cfg_momentum(momentum), .cfg_mode(rounding),
         .cfg_shift_g(shift_g), .cfg_shift_v(shift_v), .cfg_shift_d(shift_d), .cfg_shift_w(shift_w),
-        .cfg_lr_m(behind ? lr_m : step_rate), .cfg_beta_m(beta_m),
-        .cfg_decay_m(behind ? decay_m : step_decay), .cfg_rate_m(behind ? step_rate : 15'd1),
+        .cfg_lr_m(behind_q ? lr_m : step_rate), .cfg_beta_m(beta_m),
+        .cfg_decay_m(behind_q ? decay_m : step_decay), .cfg_rate_m(behind_q ? step_rate : 15'd1),
         .cfg_seed(cfg_seed), .cfg_tag(rnd_tag),
         .s_valid(row_valid), .s_ready(row_ready), .s_grad(grad_data),
         .s_wgt(resident ? held_data : in_data[0 +: COLS*DW]), .s_mom(in_data[COLS*DW +: COLS*DW]),

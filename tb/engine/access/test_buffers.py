@@ -25,6 +25,7 @@ class Buffers:
         self.words = [{}, {}, {}]
         self.pipe, self.seen = [{} for _ in range(LATENCY)], {}
         self.asked = None  # the gate that waits for its turn: user, address, mark
+        self.hold = None  # what compute is told in this cycle, None: not known yet
 
     def vector(self, buffer):
         return [random.getrandbits(1 if buffer == GATES else self.width) for _ in range(self.lanes)]
@@ -75,7 +76,8 @@ class Buffers:
         assert int(dut.s_load_ready.value) == sum(1 << buffer for buffer in range(3) if buffer not in taken)
         ready = store and (free and scale is None if store[0] == GATES else not row or row[0] != store[0])
         assert not store or dut.s_str_ready.value == int(ready)
-        assert dut.m_hold.value == int(bool(urgent and store and store[0] != GATES and not ready))
+        assert self.hold in (None, int(dut.m_hold.value))
+        self.hold = int(bool(urgent and store and store[0] != GATES and not ready))
         if row:
             due["row"] = (row[0], self.words[row[0]].get(row[1]))
         if gate is not None:

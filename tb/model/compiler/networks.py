@@ -343,7 +343,7 @@ def train(backend, network: Network, config: EngineConfig, seed: int, iterations
         rate = network.schedule.rate(iteration, 1)
         assert device.step(x, labels, iteration, rate) == trainer.step(x, labels, iteration, rate), "LOSS"
         assert trainer.overflow_agrees(device.grad_overflow)
-        assert compare(device, trainer, images, watch or Probe())
+        assert bool(compare(device, trainer, images, watch or Probe())) == getattr(watch, "looks", True)
     x, _ = minibatch(rng, network, network.minibatch + 3)
     same("outputs", device.outputs(x, 5), trainer.forward(x, 5))
     note("machine" if backend.name == "machine" else "rtl", network)

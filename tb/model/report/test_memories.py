@@ -9,7 +9,7 @@ import pytest
 
 from gradcore.cli.common import UserError, engine_config
 from gradcore.isa.config import BOARDS, PRESETS, EngineConfig
-from gradcore.report.memories import M20K, S10_1SG280, VU9P, Memories, memories, placed
+from gradcore.report.memories import M20K, S10_1SG280, VU9P, Memories, full, memories, placed
 from gradcore.sim.build import engine_parameters
 from gradcore.sim.sources import sources
 
@@ -58,6 +58,7 @@ def test_memories_are_those_of_the_rtl(config):
 def test_blocks():
     assert Memories("m", 3, 4096, 18).blocks(((2048, 18), (1024, 36))) == 6
     assert Memories("m", 1, 100, 80).blocks(((512, 72),)) == 2
+    assert full(10, "M20K", {"M20K": 20}) == "50 %" and full(3, "M20K", {"M20K": 2}) == "150 %: does not fit"
 
 
 def test_presets_on_the_command_line():
