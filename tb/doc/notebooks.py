@@ -15,7 +15,13 @@ OWN = "machine"  # tag of a cell whose output depends on the last bits of floati
 def executed(file: Path) -> nbformat.NotebookNode:
     """The notebook of a file with the outputs of a new run. Raises nbclient's CellExecutionError."""
     notebook = nbformat.read(file, as_version=4)
-    client = NotebookClient(notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": file.parent}})
+    client = NotebookClient(
+        notebook,
+        timeout=600,
+        kernel_name="python3",
+        resources={"metadata": {"path": file.parent}},
+        coalesce_streams=True,  # where a text is cut depends on the time
+    )
     client.execute()
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)  # times of day

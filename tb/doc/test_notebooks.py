@@ -25,3 +25,9 @@ def test_another_output_is_seen(tmp_path):
     nbformat.write(notebook, tmp_path / "one.ipynb")
     assert printed(notebook) == [("print(6 * 7)", [])]
     assert printed(executed(tmp_path / "one.ipynb")) == [("print(6 * 7)", ["42\n"])]
+
+
+def test_a_text_that_comes_in_parts_is_one(tmp_path):
+    source = "import time\nfor word in 'ab':\n    print(word, flush=True)\n    time.sleep(1)"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)]), tmp_path / "parts.ipynb")
+    assert printed(executed(tmp_path / "parts.ipynb")) == [(source, ["a\nb\n"])]
