@@ -81,7 +81,7 @@ module gc_update_unit #(
     );
 
     // The multipliers that hold the learning rate, as it is in this step: long there when the first row comes.
-    reg         behind_q;                      // the learning rate stands behind the momentum
+    reg         behind_q;                    // the learning rate stands behind the momentum
     always @(posedge clk) behind_q <= |rate_m[14:1];
     wire [14:0] step_rate;
     wire [14:0] step_decay;

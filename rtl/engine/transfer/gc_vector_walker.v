@@ -54,15 +54,14 @@ module gc_vector_walker (
     );
 
     wire [5*16-1:0] stride = {cfg_stride_qx, cfg_stride_qy, 16'd1, cfg_stride_x, cfg_stride_y};   // of loops 1 to 5
-    wire [19:0]     term [0:5];
+    reg  [19:0]     outermost_q;     // the outermost loop never begins anew: its term holds the base, too
+    wire [19:0]     term [1:5];
 
-    genvar l;
-    // The outermost loop never begins anew: its term holds the base, too.
-    reg [19:0] outermost_q;
     always @(posedge clk)
         if (start)                   outermost_q <= cfg_base;
         else if (step && advance[0]) outermost_q <= outermost_q + {4'd0, cfg_stride_b};
-    assign term[0] = outermost_q;
+
+    genvar l;
     generate
         for (l = 1; l < 6; l = l + 1) begin : g_term
             gc_loop_term #(.W(20)) u_term (
@@ -72,7 +71,7 @@ module gc_vector_walker (
         end
     endgenerate
 
-    assign m_addr = term[0] + term[1] + term[2] + term[3] + term[4] + term[5];
+    assign m_addr = outermost_q + term[1] + term[2] + term[3] + term[4] + term[5];
     assign m_y0   = index[1*16 +: 12] << cfg_fold;
     assign m_x0   = index[2*16 +: 12] << cfg_fold;
     assign m_chan = index[3*16 +: 16];
