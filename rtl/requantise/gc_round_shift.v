@@ -6,9 +6,9 @@
 `default_nettype none
 
 module gc_round_shift #(
-    parameter IN_W    = 48,  // bits of s_x
+    parameter IN_W    = 48,  // bits of s_x, at most 62
     parameter OUT_W   = 16,  // bits of m_y, at most IN_W
-    parameter SHIFT_W = 6    // bits of s_shift, at least 3
+    parameter SHIFT_W = 6    // bits of s_shift, 3..6
 ) (
     input  wire               clk,
     input  wire [IN_W-1:0]    s_x,      // signed

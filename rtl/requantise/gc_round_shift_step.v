@@ -7,9 +7,9 @@
 `default_nettype none
 
 module gc_round_shift_step #(
-    parameter IN_W    = 48,  // bits of s_x
+    parameter IN_W    = 48,  // bits of s_x, at most 62
     parameter OUT_W   = 16,  // bits of m_y, at most IN_W
-    parameter SHIFT_W = 6    // bits of s_shift, at least 3
+    parameter SHIFT_W = 6    // bits of s_shift, 3..6
 ) (
     input  wire               clk,
     input  wire [2:0]         s_step,   // bit i: stage i takes a new word
@@ -21,11 +21,14 @@ module gc_round_shift_step #(
     output reg                m_over    // m_y is saturated
 );
     generate
+        if (IN_W > 62) begin : g_illegal_in_w
+            gradcore_illegal_parameter_IN_W_above_62 u_stop ();
+        end
         if (OUT_W > IN_W) begin : g_illegal
             gradcore_illegal_parameter_OUT_W_above_IN_W u_stop ();
         end
-        if (SHIFT_W < 3) begin : g_illegal_shift
-            gradcore_illegal_parameter_SHIFT_W_below_3 u_stop ();
+        if (SHIFT_W < 3 || SHIFT_W > 6) begin : g_illegal_shift
+            gradcore_illegal_parameter_SHIFT_W_not_3_to_6 u_stop ();
         end
     endgenerate
 
@@ -34,41 +37,53 @@ module gc_round_shift_step #(
     localparam [1:0] STOCHASTIC = 2'd3;
 
     // Shifting first keeps everything narrow: of what is dropped, 16 bits decide the rounding. A number added below
-    // them is never needed, except that half-even must know whether any bit further down is set.
+    // them is never needed, except that half-even must know whether any bit further down is set. The bits above the
+    // result are only asked whether they differ from the sign.
     localparam FINE_W   = OUT_W + 16;
     localparam COARSE_W = FINE_W + 3;
+    localparam MIDDLE_W = COARSE_W + 12;
+    localparam [1:0] SIXTEENS = IN_W > 32 ? 2'd3 : IN_W > 16 ? 2'd1 : 2'd0;    // bits of the first digit in use
 
-    wire [IN_W-1:0] ones   = {IN_W{1'b1}};
-    wire [IN_W-1:0] kept   = ones << s_shift;
-    wire [IN_W-1:0] above  = kept << OUT_W;        // bits that equal the sign unless far outside the range
-    wire [IN_W-1:0] below  = ~kept >> 16;          // bits under the 16 fraction bits
-    wire            sign   = s_x[IN_W-1];
+    wire               sign  = s_x[IN_W-1];
+    wire [SHIFT_W+2:0] shift = {3'b000, s_shift};    // six bits or more
 
-    // Stage 1: shift by a multiple of four; look at the bits on both sides of the window.
-    wire [IN_W+OUT_W+18:0] wide   = {{(OUT_W+3){sign}}, s_x, 16'b0};
-    wire [IN_W+OUT_W+18:0] coarse = wide >> {s_shift[SHIFT_W-1:2], 2'b0};
+    // Stage 1: shift by a multiple of sixteen and by one of four.
+    wire [MIDDLE_W-1:0] middle;
+    wire [COARSE_W-1:0] coarse;
+    wire [2:0]          below, above;     // bits dropped: by the shift of 16, 4, 1
+    gc_shift_digit #(.IN_W(IN_W+16), .OUT_W(MIDDLE_W), .STEP(16)) u_sixteens (
+        .s_x({s_x, 16'b0}), .s_sign(sign), .s_digit(shift[5:4] & SIXTEENS),
+        .m_y(middle), .m_below(below[2]), .m_above(above[2])
+    );
+    gc_shift_digit #(.IN_W(MIDDLE_W), .OUT_W(COARSE_W), .STEP(4)) u_fours (
+        .s_x(middle), .s_sign(sign), .s_digit(shift[3:2]),
+        .m_y(coarse), .m_below(below[1]), .m_above(above[1])
+    );
 
     reg [COARSE_W-1:0] coarse_q;
     reg [1:0]          fine_q;
     reg [1:0]          mode_q;
     reg [15:0]         rnd_q;
     reg                sign_q;
-    reg                far_q;
-    reg                sticky_q;
+    reg [1:0]          above_q;
+    reg [1:0]          below_q;
 
     always @(posedge clk) if (s_step[0]) begin
-        coarse_q <= coarse[COARSE_W-1:0];
+        coarse_q <= coarse;
         fine_q   <= s_shift[1:0];
         mode_q   <= s_mode;
         rnd_q    <= s_rnd;
         sign_q   <= sign;
-        far_q    <= |((s_x ^ {IN_W{sign}}) & above);
-        sticky_q <= |(s_x & below);
+        above_q  <= above[2:1];
+        below_q  <= below[2:1];
     end
 
     // Stage 2: shift by the rest and add what lets the fraction carry into the result.
-    wire [COARSE_W-1:0] shifted = coarse_q >> fine_q;
-    wire                even_up = mode_q == HALF_EVEN && (shifted[16] || sticky_q);
+    wire [FINE_W-1:0] shifted;
+    gc_shift_digit #(.IN_W(COARSE_W), .OUT_W(FINE_W), .STEP(1)) u_ones (
+        .s_x(coarse_q), .s_sign(sign_q), .s_digit(fine_q), .m_y(shifted), .m_below(below[0]), .m_above(above[0])
+    );
+    wire              even_up = mode_q == HALF_EVEN && (shifted[16] || (|below_q) || below[0]);
     reg  [15:0]         round;
 
     always @* begin
@@ -81,7 +96,7 @@ module gc_round_shift_step #(
         endcase
     end
 
-    wire [FINE_W:0] sum = {sign_q, shifted[FINE_W-1:0]} + {{(OUT_W+1){1'b0}}, round}
+    wire [FINE_W:0] sum = {sign_q, shifted} + {{(OUT_W+1){1'b0}}, round}
                         + {{FINE_W{1'b0}}, even_up};
 
     reg [OUT_W:0] sum_q;
@@ -91,7 +106,7 @@ module gc_round_shift_step #(
     always @(posedge clk) if (s_step[1]) begin
         sum_q      <= sum[FINE_W:16];
         sum_sign_q <= sign_q;
-        sum_far_q  <= far_q;
+        sum_far_q  <= (|above_q) || above[0];
     end
 
     // Stage 3: saturate. The sum has one bit more than the result; rounding up may bring a number back into the range,
@@ -103,7 +118,7 @@ module gc_round_shift_step #(
         m_y    <= over ? {sum_sign_q, {(OUT_W-1){~sum_sign_q}}} : sum_q[OUT_W-1:0];
     end
 
-    wire _unused = &{1'b0, coarse[IN_W+OUT_W+18:COARSE_W], shifted[COARSE_W-1:FINE_W], sum[15:0]};
+    wire _unused = &{1'b0, shift, sum[15:0]};
 endmodule
 
 `default_nettype wire

@@ -28,8 +28,10 @@ async def any_width_matches_the_model(dut):
             random.choice([0, 65535, random.getrandbits(16)]),
         )
         near = random.choice([0, -1 << (out_w - 1), (1 << (out_w - 1)) - 1, random.randrange(-9, 9)])
-        x = (near << shift) + random.choice([0, (1 << shift) >> 1, random.getrandbits(shift)]) + random.randrange(-1, 2)
-        x = random.choice([x, x, random.getrandbits(in_w), -1 << (in_w - 1)]) & ((1 << in_w) - 1)
+        half, bit = (1 << shift) >> 1, 1 << random.randrange(in_w)
+        x = (near << shift) + random.choice([0, half, random.getrandbits(shift)]) + random.randrange(-1, 2)
+        tie = (near << shift) + half ^ bit  # one bit decides what becomes of it, wherever it is
+        x = random.choice([x, tie, random.getrandbits(in_w), -1 << (in_w - 1)]) & ((1 << in_w) - 1)
         dut.s_x.value, dut.s_shift.value, dut.s_mode.value, dut.s_rnd.value = x, shift, mode, rnd
         signed = x - ((x >> (in_w - 1)) << in_w)
         over = not fits(round_shift(signed, shift, mode, rnd), out_w)
@@ -50,12 +52,21 @@ async def any_width_matches_the_model(dut):
         (17, 17, 5),
         (12, 8, 4),
         (8, 8, 3),
+        (62, 8, 6),
     ],
 )
 def test_round_shift(in_w, out_w, shift_w):
     run("requantise", "gc_round_shift", {"IN_W": in_w, "OUT_W": out_w, "SHIFT_W": shift_w})
 
 
-@pytest.mark.parametrize("name, value, text", [("OUT_W", 49, "OUT_W_above"), ("SHIFT_W", 2, "SHIFT_W_below")])
+@pytest.mark.parametrize(
+    "name, value, text",
+    [
+        ("OUT_W", 49, "OUT_W_above"),
+        ("IN_W", 63, "IN_W_above_62"),
+        ("SHIFT_W", 2, "SHIFT_W_not_3_to_6"),
+        ("SHIFT_W", 7, "SHIFT_W_not_3_to_6"),
+    ],
+)
 def test_illegal_parameters(name, value, text):
     expect_elaboration_error("requantise", "gc_round_shift", {name: value}, text)
