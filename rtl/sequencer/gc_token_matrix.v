@@ -38,13 +38,14 @@ module gc_token_matrix #(
                 reg         some_q;     // it is not zero
                 wire add  = s_signal[p*CONSUMERS + c];
                 wire take = s_take[c*PRODUCERS + p];
+                wire up   = add && !take && ~(&count_q);
+                wire down = take && !add;
 
                 assign m_available[c*PRODUCERS + p] = some_q;
                 assign overflow[p*CONSUMERS + c]    = add && !take && (&count_q);
 
                 always @(posedge clk) begin
-                    if (add && !take && ~(&count_q)) count_q <= count_q + ONE;
-                    else if (take && !add)           count_q <= count_q - ONE;
+                    if (up || down) count_q <= count_q + {{(W-1){down}}, 1'b1};
                     if (add != take) some_q <= add || count_q != ONE;
                     if (rst) begin
                         count_q <= {W{1'b0}};
