@@ -89,6 +89,9 @@ module gc_operand_buffer #(
     wire [LANES*(DW+1)-1:0] wr_lanes;
     wire [LANES*(DW+1)-1:0] wr_banks;
     reg  [3:0]          wr_valid_q;
+    wire [2*LOG-1:0]    wr_turn;              // rotations, when the masks are there
+    wire [GRID-1:0]     wr_row_turned, wr_col_turned;
+    reg  [GRID-1:0]     wr_row_mask_q, wr_col_mask_q;    // in the order of the banks, with their words
 
     wire [GRID-1:0] wr_address_m_chan_mask_unused;
     gc_skew_address #(.GRID(GRID), .AW(AW), .CHANNEL_R(1)) u_wr_address (
@@ -123,13 +126,26 @@ module gc_operand_buffer #(
         wr_valid_q <= {wr_valid_q[2:0], s_wr_valid};
         if (rst) wr_valid_q <= 4'd0;
     end
+    gc_delay_line #(.W(2*LOG), .CYCLES(1)) u_wr_turn (
+        .clk(clk), .clear(1'b0), .s_data({wr_rot_y, wr_rot_x}), .m_data(wr_turn)
+    );
+    gc_word_rotate #(.N(GRID), .W(1)) u_wr_rows (
+        .s_rot(-wr_turn[LOG +: LOG]), .s_data(wr_row_mask), .m_data(wr_row_turned)
+    );
+    gc_word_rotate #(.N(GRID), .W(1)) u_wr_cols (
+        .s_rot(-wr_turn[0 +: LOG]), .s_data(wr_col_mask), .m_data(wr_col_turned)
+    );
+    always @(posedge clk) if (wr_valid_q[1]) begin
+        wr_row_mask_q <= wr_row_turned;
+        wr_col_mask_q <= wr_col_turned;
+    end
     gc_rotator2d #(.GRID(GRID), .W(DW+1), .INVERSE(1)) u_wr_rotator (
         .clk(clk), .s_valid(wr_valid), .s_rot_y(wr_rot_y), .s_rot_x(wr_rot_x), .s_data(wr_lanes), .m_data(wr_banks)
     );
 
     // ---- Read
-    // Stages of a read: rotations and masks, the banks' words, the vector.
-    localparam TURN = 1, WORDS = 5, VECTOR = 7;
+    // Stages of a read: rotations, masks, that of the channels, the banks' words, the vector.
+    localparam TURN = 1, MASKS = 2, CHANNEL = 3, WORDS = 5, VECTOR = 7;
     wire                rd_valid;
     wire [LOG-1:0]      rd_rot_y;
     wire [LOG-1:0]      rd_rot_x;
@@ -139,14 +155,9 @@ module gc_operand_buffer #(
     wire [LANES*AW-1:0] rd_bank_addr;
     wire [LANES*DW-1:0] rd_banks;
     wire [LANES*DW-1:0] rd_lanes;
-    localparam SIDE_W = 2*LOG + 2*GRID;
-    wire [SIDE_W-1:0]   turn_side;            // rotations and masks on their way
-    wire [SIDE_W-1:0]   mask_side;
     reg  [VECTOR-1:0]   rd_valid_q;           // bit n: in stage n + 1
     wire [LOG-1:0]      turn_y;
     wire [LOG-1:0]      turn_x;
-    wire [2*GRID-1:0]   turn_mask_unused;
-    wire [2*LOG-1:0]    mask_rot_unused;
     wire [GRID-1:0]     row_mask;
     wire [GRID-1:0]     col_mask;
     wire [COLS-1:0]     chan_mask;
@@ -176,21 +187,18 @@ module gc_operand_buffer #(
         .m_bank_addr(rd_bank_addr)
     );
 
-    gc_delay_line #(.W(SIDE_W), .CYCLES(WORDS-TURN)) u_turn_side (.clk(clk), .clear(1'b0),
-        .s_data({rd_row_mask, rd_col_mask, rd_rot_y, rd_rot_x}), .m_data(turn_side));
-    gc_delay_line #(.W(SIDE_W), .CYCLES(VECTOR-WORDS)) u_mask_side (
-        .clk(clk), .clear(1'b0),
-        .s_data(turn_side),
-        .m_data(mask_side)
+    gc_delay_line #(.W(2*LOG), .CYCLES(WORDS-TURN)) u_turn (
+        .clk(clk), .clear(1'b0), .s_data({rd_rot_y, rd_rot_x}), .m_data({turn_y, turn_x})
     );
-    gc_delay_line #(.W(COLS), .CYCLES(VECTOR-TURN-2)) u_chan_mask (
+    gc_delay_line #(.W(2*GRID), .CYCLES(VECTOR-MASKS)) u_mask (
+        .clk(clk), .clear(1'b0), .s_data({rd_row_mask, rd_col_mask}), .m_data({row_mask, col_mask})
+    );
+    gc_delay_line #(.W(COLS), .CYCLES(VECTOR-CHANNEL)) u_chan_mask (
         .clk(clk), .clear(1'b0), .s_data(rd_chan_mask), .m_data(chan_mask)
     );
     gc_delay_line #(.W(USER_W), .CYCLES(VECTOR)) u_user (
         .clk(clk), .clear(1'b0), .s_data(s_rd_user), .m_data(m_rd_user)
     );
-    assign {turn_mask_unused, turn_y, turn_x} = turn_side;
-    assign {row_mask, col_mask, mask_rot_unused} = mask_side;
     always @(posedge clk) begin
         rd_valid_q <= {rd_valid_q[VECTOR-2:0], s_rd_valid};
         if (rst) rd_valid_q <= {VECTOR{1'b0}};
@@ -203,14 +211,17 @@ module gc_operand_buffer #(
     genvar i;
     generate
         for (i = 0; i < LANES; i = i + 1) begin : g_lane
-            wire enable = wr_enable_q[i] && wr_row_mask[i / GRID] && wr_col_mask[i % GRID];
-            reg  [DW:0] word_q;
-            assign wr_lanes[i*(DW+1) +: DW+1] = {enable, wr_data_q[i*DW +: DW]};
-            always @(posedge clk) if (wr_valid_q[2]) word_q <= wr_banks[i*(DW+1) +: DW+1];
+            reg            enable_q;
+            reg  [DW-1:0]  word_q;
+            assign wr_lanes[i*(DW+1) +: DW+1] = {wr_enable_q[i], wr_data_q[i*DW +: DW]};
+            always @(posedge clk) if (wr_valid_q[2]) begin
+                enable_q <= wr_banks[i*(DW+1) + DW] && wr_row_mask_q[i / GRID] && wr_col_mask_q[i % GRID];
+                word_q   <= wr_banks[i*(DW+1) +: DW];
+            end
 
             gc_ram_sdp #(.WIDTH(DW), .DEPTH(DEPTH)) u_bank (
                 .clk(clk),
-                .s_wr_en(wr_valid_q[3] && word_q[DW]), .s_wr_addr(wr_bank_addr[i*AW +: AW]), .s_wr_data(word_q[DW-1:0]),
+                .s_wr_en(wr_valid_q[3] && enable_q), .s_wr_addr(wr_bank_addr[i*AW +: AW]), .s_wr_data(word_q),
                 .s_rd_en(rd_valid_q[WORDS-2]), .s_rd_addr(rd_bank_addr[i*AW +: AW]), .m_rd_data(rd_banks[i*DW +: DW])
             );
             assign m_rd_data[i*DW +: DW] = (row_mask[i / GRID] && col_mask[i % GRID] && chan_mask[i % COLS])
@@ -219,7 +230,7 @@ module gc_operand_buffer #(
     endgenerate
     assign m_rd_valid = rd_valid_q[VECTOR-1];
 
-    wire _unused = &{1'b0, turn_mask_unused, mask_rot_unused, wr_address_m_chan_mask_unused, rd_valid};
+    wire _unused = &{1'b0, wr_address_m_chan_mask_unused, rd_valid};
 endmodule
 
 `default_nettype wire

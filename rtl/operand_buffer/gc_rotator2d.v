@@ -18,35 +18,32 @@ module gc_rotator2d #(
 );
     localparam LOG = $clog2(GRID);
 
-    wire [W-1:0]   word   [0:GRID*GRID-1];
-    wire [W-1:0]   turned [0:GRID*GRID-1];
-    wire [LOG-1:0] move_y = INVERSE != 0 ? -s_rot_y : s_rot_y;
-    reg  [LOG-1:0] move_x_q;
-    reg            valid_q;
+    wire [LOG-1:0]         move_y = INVERSE != 0 ? -s_rot_y : s_rot_y;
+    reg  [LOG-1:0]         move_x_q;
+    reg                    valid_q;
+    wire [GRID*GRID*W-1:0] rows, columns;
+    reg  [GRID*GRID*W-1:0] rows_q, columns_q;
+    assign m_data = columns_q;
+
+    gc_word_rotate #(.N(GRID), .W(GRID*W)) u_rows (.s_rot(move_y), .s_data(s_data), .m_data(rows));
+
+    genvar r;
+    generate
+        for (r = 0; r < GRID; r = r + 1) begin : g_row
+            gc_word_rotate #(.N(GRID), .W(W)) u_columns (
+                .s_rot(move_x_q), .s_data(rows_q[GRID*W*r +: GRID*W]), .m_data(columns[GRID*W*r +: GRID*W])
+            );
+        end
+    endgenerate
 
     always @(posedge clk) begin
         valid_q <= s_valid;
-        if (s_valid) move_x_q <= INVERSE != 0 ? -s_rot_x : s_rot_x;
-    end
-
-    genvar r, c;
-    generate
-        for (r = 0; r < GRID; r = r + 1) begin : g_row
-            localparam [LOG-1:0] ROW = r;
-            wire [LOG-1:0] row_source = ROW + move_y;
-            for (c = 0; c < GRID; c = c + 1) begin : g_col
-                localparam [LOG-1:0] COL = c;
-                wire [LOG-1:0] col_source = COL + move_x_q;
-                reg  [W-1:0]   row_q;
-                reg  [W-1:0]   col_q;
-                assign word[GRID*r + c]   = s_data[(GRID*r + c)*W +: W];
-                assign turned[GRID*r + c] = row_q;
-                assign m_data[(GRID*r + c)*W +: W] = col_q;
-                always @(posedge clk) if (s_valid) row_q <= word[{row_source, COL}];
-                always @(posedge clk) if (valid_q) col_q <= turned[{ROW, col_source}];
-            end
+        if (s_valid) begin
+            move_x_q <= INVERSE != 0 ? -s_rot_x : s_rot_x;
+            rows_q   <= rows;
         end
-    endgenerate
+        if (valid_q) columns_q <= columns;
+    end
 endmodule
 
 `default_nettype wire

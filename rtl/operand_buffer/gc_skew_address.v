@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bank addresses of one access to a skewed buffer (doc/architecture.md, "Accesses"). The address of a lane is a row
 // part plus a column part, so GRID + GRID small sums are formed, the two tables are rotated to bank order and added
-// bank by bank. One access per cycle; rotations, row and column masks 1 cycle, the channel mask 3 cycles, bank
+// bank by bank. One access per cycle; rotations 1 cycle, row and column masks 2 cycles, the channel mask 3 cycles, bank
 // addresses 4 cycles after the access. Bit-exact with gradcore.machine.skew.
 // No multiplier: a lane's displacement in blocks is that of lane 0, 8 bits signed, and 0..7 blocks more. The multiples
 // of a stride by 0..7 are made once. Each lane takes one; lane 0's product takes one for each three bits of its factor
@@ -34,7 +34,7 @@ module gc_skew_address #(
     input  wire                            s_split,
     input  wire [$clog2(GRID*CHANNEL_R)-1:0] s_step,
     input  wire [15:0]                     s_channels,
-    output reg                             m_valid,      // of rotations and masks
+    output reg                             m_valid,      // of rotations
     output reg  [$clog2(GRID)-1:0]         m_rot_y,
     output reg  [$clog2(GRID)-1:0]         m_rot_x,
     output reg  [GRID-1:0]                 m_row_mask,
@@ -50,7 +50,7 @@ module gc_skew_address #(
     localparam [2:0] LOW = LOW_BITS[2:0];
     localparam [31:0] EIGHT = 8, SIXTY_FOUR = 64;
 
-    wire [2:0] pixel = 3'b111 >> (2'd3 - s_fold_a);       // mask of the pixel bits of a lane number
+    wire [2:0] pixel = LOW & (3'b111 >> (2'd3 - s_fold_a));  // mask of the pixel bits of a lane number
     wire [5:0] step  = {{(6-$clog2(COLS)){1'b0}}, s_step};
     wire [2:0] lane_col = step[2:0] & LOW;                // channel access: the pixel's lane column
     wire [5:0] lane_row = step >> LOG;                    // and its first lane row
@@ -58,6 +58,12 @@ module gc_skew_address #(
     wire [5:0] rot_y = s_y0[5:0] + s_dy[5:0] + {3'd0, s_rot_y} + s_chan[LOG +: 6] + (s_channel ? lane_row : 6'd0);
     wire [5:0] rot_x = s_x0[5:0] + s_dx[5:0] + {3'd0, s_rot_x} + {3'd0, s_chan[2:0] & LOW}
         + (s_channel ? {3'd0, lane_col} : 6'd0);
+
+    // The line of lane 0, and how far it is behind the last line of the map; signed.
+    reg [13:0]    first_y_q;
+    reg [13:0]    first_x_q;
+    reg [13:0]    past_y_q;
+    reg [13:0]    past_x_q;
 
     wire [7:0]    shift_y = $unsigned($signed(s_dy) >>> s_fold_s);     // displacement of lane 0, in blocks
     wire [7:0]    shift_x = $unsigned($signed(s_dx) >>> s_fold_s);
@@ -93,6 +99,10 @@ module gc_skew_address #(
         if (s_valid) begin
             m_rot_y   <= rot_y[LOG-1:0];
             m_rot_x   <= rot_x[LOG-1:0];
+            first_y_q <= {2'b00, s_y0} + {{6{s_dy[7]}}, s_dy};
+            first_x_q <= {2'b00, s_x0} + {{6{s_dx[7]}}, s_dx};
+            past_y_q  <= {2'b00, s_y0} + {{6{s_dy[7]}}, s_dy} - {2'b00, s_height};
+            past_x_q  <= {2'b00, s_x0} + {{6{s_dx[7]}}, s_dx} - {2'b00, s_width};
             channel_q <= s_channel;
             left_q    <= left;
             split_q   <= s_split;
@@ -134,8 +144,8 @@ module gc_skew_address #(
 
             wire [2:0]         ly    = (s_channel ? lane_row[2:0] + GROUP_ROW : s_split ? SPLIT_I : I) & pixel;
             wire [2:0]         lx    = (s_channel ? lane_col : I) & pixel;
-            wire [13:0]        y  = {2'b00, s_y0} + {{6{s_dy[7]}}, s_dy} + {11'd0, ly};     // below 0: 8192 or more
-            wire [13:0]        x  = {2'b00, s_x0} + {{6{s_dx[7]}}, s_dx} + {11'd0, lx};
+            reg  [2:0]         ly_q;
+            reg  [2:0]         lx_q;
             reg  [2:0]         more_y_q;
             reg  [2:0]         more_x_q;
             reg  [AW-1:0]      row_q;
@@ -148,10 +158,12 @@ module gc_skew_address #(
             always @(posedge clk) if (s_valid) begin
                 more_y_q      <= blocks(s_dy[2:0], ly, s_fold_s);
                 more_x_q      <= blocks(s_dx[2:0], lx, s_fold_s);
-                m_row_mask[i] <= y < {2'b00, s_height};
-                m_col_mask[i] <= x < {2'b00, s_width};
+                ly_q          <= ly;
+                lx_q          <= lx;
             end
             always @(posedge clk) if (m_valid) begin
+                m_row_mask[i] <= in_map(first_y_q, past_y_q, ly_q);
+                m_col_mask[i] <= in_map(first_x_q, past_x_q, lx_q);
                 row_q <= times_y[more_y_q*AW +: AW] + (channel_q ? ROW_CHAN : split_q ? SPLIT_C : {AW{1'b0}}) + addr_q;
                 col_q <= times_x[more_x_q*AW +: AW] + (channel_q ? COL_CHAN : {AW{1'b0}});
                 row_source_q <= BANK - m_rot_y;
@@ -174,6 +186,16 @@ module gc_skew_address #(
             end
         end
     endgenerate
+
+    // Line l from lane 0's is in the map: l is added to both, and only -8 to -1 can change their sign by it.
+    function in_map(input [13:0] first, input [13:0] past, input [2:0] l);
+        in_map = (!first[13] || (&first[12:3] && reaches(first[2:0], l)))
+              && past[13] && !(&past[12:3] && reaches(past[2:0], l));
+    endfunction
+
+    function reaches(input [2:0] a, input [2:0] b);    // a + b is 8 or more
+        reaches = (a[2] & b[2]) | ((a[2] | b[2]) & ((a[1] & b[1]) | ((a[1] | b[1]) & a[0] & b[0])));
+    endfunction
 
     // blocks of 2^fold lines from that of lane 0 to that of lane l, 0..7: ((d modulo 2^fold) + l) >> fold. By its
     // carries, as an adder between two choices is the slower way.

@@ -42,7 +42,7 @@ module gc_round_shift_step #(
     localparam FINE_W   = OUT_W + 16;
     localparam COARSE_W = FINE_W + 3;
     localparam MIDDLE_W = COARSE_W + 12;
-    localparam [1:0] SIXTEENS = IN_W > 32 ? 2'd3 : IN_W > 16 ? 2'd1 : 2'd0;    // bits of the first digit in use
+    localparam SIXTEENS = (IN_W > 32 && SHIFT_W > 5) ? 3 : (IN_W > 16 && SHIFT_W > 4) ? 1 : 0;
 
     wire               sign  = s_x[IN_W-1];
     wire [SHIFT_W+2:0] shift = {3'b000, s_shift};    // six bits or more
@@ -51,8 +51,8 @@ module gc_round_shift_step #(
     wire [MIDDLE_W-1:0] middle;
     wire [COARSE_W-1:0] coarse;
     wire [2:0]          below, above;     // bits dropped: by the shift of 16, 4, 1
-    gc_shift_digit #(.IN_W(IN_W+16), .OUT_W(MIDDLE_W), .STEP(16)) u_sixteens (
-        .s_x({s_x, 16'b0}), .s_sign(sign), .s_digit(shift[5:4] & SIXTEENS),
+    gc_shift_digit #(.IN_W(IN_W+16), .OUT_W(MIDDLE_W), .STEP(16), .USED(SIXTEENS)) u_sixteens (
+        .s_x({s_x, 16'b0}), .s_sign(sign), .s_digit(shift[5:4]),
         .m_y(middle), .m_below(below[2]), .m_above(above[2])
     );
     gc_shift_digit #(.IN_W(MIDDLE_W), .OUT_W(COARSE_W), .STEP(4)) u_fours (

@@ -7,7 +7,8 @@
 module gc_shift_digit #(
     parameter IN_W  = 64,  // at most OUT_W + 3*STEP
     parameter OUT_W = 47,
-    parameter STEP  = 16
+    parameter STEP  = 16,
+    parameter USED  = 3    // bits of s_digit that may be set
 ) (
     input  wire [IN_W-1:0]  s_x,
     input  wire             s_sign,   // of s_x and all that is above it
@@ -25,15 +26,17 @@ module gc_shift_digit #(
         end
     endgenerate
 
+    localparam [1:0] BITS = USED[1:0];
+    wire [1:0]        digit = s_digit & BITS;
     wire [WIDE:0]     x     = {{(WIDE+1-IN_W){s_sign}}, s_x};
     wire [3*STEP-1:0] over  = x[OUT_W +: 3*STEP] ^ {(3*STEP){s_sign}};
-    wire [ONCE-1:0]   once  = s_digit[0] ? x[STEP +: ONCE] : x[0 +: ONCE];
+    wire [ONCE-1:0]   once  = digit[0] ? x[STEP +: ONCE] : x[0 +: ONCE];
     wire [2:0]        low   = {|x[2*STEP +: STEP], |x[STEP +: STEP], |x[0 +: STEP]};
     wire [2:0]        high  = {|over[2*STEP +: STEP], |over[STEP +: STEP], |over[0 +: STEP]};
 
-    assign m_y     = s_digit[1] ? once[2*STEP +: OUT_W] : once[0 +: OUT_W];
-    assign m_below = (low[0] && s_digit != 2'd0) || (low[1] && s_digit[1]) || (low[2] && s_digit == 2'd3);
-    assign m_above = (high[0] && s_digit == 2'd0) || (high[1] && !s_digit[1]) || (high[2] && s_digit != 2'd3);
+    assign m_y     = digit[1] ? once[2*STEP +: OUT_W] : once[0 +: OUT_W];
+    assign m_below = (low[0] && digit != 2'd0) || (low[1] && digit[1]) || (low[2] && digit == 2'd3);
+    assign m_above = (high[0] && digit == 2'd0) || (high[1] && !digit[1]) || (high[2] && digit != 2'd3);
 
     wire _unused = &{1'b0, x[WIDE]};    // there for IN_W = WIDE
 endmodule

@@ -66,7 +66,7 @@ async def accesses_match_the_model(dut, bubbles):
     grid, width = parameter("GRID"), parameter("AW")
     cols = grid * parameter("CHANNEL_R")
     await start(dut)
-    due, inside, before = [None] * 4, [], [[], []]
+    due, inside, before = [None] * 4, [], []
     for _ in range(300):
         a, kind, step = random_access(grid, width), random.choice(["pixel", "channel", "split"]), random.randrange(cols)
         if kind == "channel":
@@ -88,13 +88,14 @@ async def accesses_match_the_model(dut, bubbles):
         await cycles(dut, 1)
         assert bool(dut.m_valid.value) == valid
         if due[0]:
-            rows, columns = (unpack(bus.value, 1, grid, signed=False) for bus in (dut.m_row_mask, dut.m_col_mask))
             assert (int(dut.m_rot_y.value), int(dut.m_rot_x.value)) == due[0][0]
+        if due[1]:
+            rows, columns = (unpack(bus.value, 1, grid, signed=False) for bus in (dut.m_row_mask, dut.m_col_mask))
             inside = [bool(rows[i // grid] and columns[i % grid]) for i in range(grid * grid)]
         if due[2]:
             chans = unpack(dut.m_chan_mask.value, 1, cols, signed=False)
-            assert [bool(before[1][i] and chans[i % cols]) for i in range(grid * grid)] == due[2][1]
-        before = [inside] + before[:1]
+            assert [bool(before[i] and chans[i % cols]) for i in range(grid * grid)] == due[2][1]
+        before = inside
         if due[3]:
             assert unpack(dut.m_bank_addr.value, width, grid * grid, signed=False) == due[3][2]
 
