@@ -8,7 +8,7 @@ module gc_shift_digit #(
     parameter IN_W  = 64,  // at most OUT_W + 3*STEP
     parameter OUT_W = 47,
     parameter STEP  = 16,
-    parameter USED  = 3    // bits of s_digit that may be set
+    parameter USED  = 3    // 0..3: bits of s_digit that may be set
 ) (
     input  wire [IN_W-1:0]  s_x,
     input  wire             s_sign,   // of s_x and all that is above it
@@ -21,6 +21,9 @@ module gc_shift_digit #(
     localparam ONCE  = OUT_W + 2*STEP;
 
     generate
+        if (USED < 0 || USED > 3) begin : g_illegal_used
+            gradcore_illegal_parameter_USED_not_0_to_3 u_stop ();
+        end
         if (IN_W > WIDE) begin : g_illegal_in_w
             gradcore_illegal_parameter_IN_W_above_OUT_W_plus_3_STEP u_stop ();
         end

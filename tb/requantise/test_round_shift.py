@@ -70,3 +70,10 @@ def test_round_shift(in_w, out_w, shift_w):
 )
 def test_illegal_parameters(name, value, text):
     expect_elaboration_error("requantise", "gc_round_shift", {name: value}, text)
+
+
+@pytest.mark.parametrize(
+    "name, value, text", [("IN_W", 96, "IN_W_above_OUT_W_plus_3_STEP"), ("USED", 4, "USED_not_0_to_3")]
+)
+def test_illegal_parameters_of_a_digit(name, value, text):
+    expect_elaboration_error("requantise", "gc_shift_digit", {name: value}, text)
