@@ -176,10 +176,10 @@ module gc_mem_arbiter_props (
                                \u_dut.u_write_owners.word_q[1] , \u_dut.u_write_owners.word_q[0] };
     wire [2:0]  read_place  = \u_dut.u_read_owners.rd_q + read_ahead;
     wire [2:0]  write_place = \u_dut.u_write_owners.rd_q + write_ahead;
-    wire [2:0]  read_held   = \u_dut.u_read_pick.held_q ;
-    wire [1:0]  write_held  = \u_dut.u_write_pick.held_q ;
     wire        read_holds  = \u_dut.u_read_pick.holds_q ;
     wire        write_holds = \u_dut.u_write_pick.holds_q ;
+    wire [2:0]  read_held   = \u_dut.u_read_pick.held_q & {3{read_holds}};
+    wire [1:0]  write_held  = \u_dut.u_write_pick.held_q & {2{write_holds}};
     wire [1:0]  sender      = \u_dut.data_q ;     // whose write beats are leaving
     wire [2:0]  reader = read_held != 0 ? read_held : rreq_valid & (~rreq_valid + 3'd1);
     wire [1:0]  writer = write_held != 0 ? write_held : wreq_valid & (~wreq_valid + 2'd1);

@@ -66,6 +66,7 @@ module gc_mem_arbiter #(
     wire [WRITERS*(MEM_W+MEM_W/8+1)-1:0] d_flat;
 
     // ---- Read side
+    wire [READERS-1:0] r_turn;
     wire [READERS-1:0] r_pick;
     wire [READERS-1:0] r_owner;
     wire               r_room;
@@ -74,7 +75,7 @@ module gc_mem_arbiter #(
         .clk(clk), .rst(rst),
         .s_request(s_rreq_valid), .s_show(r_room),
         .s_taken(m_rreq_ready),
-        .m_pick(r_pick)
+        .m_turn(r_turn), .m_pick(r_pick)
     );
     gc_one_hot_mux #(.N(READERS), .W(ADDR_W+8)) u_read_mux (
         .s_select(r_pick),
@@ -93,7 +94,7 @@ module gc_mem_arbiter #(
     );
     assign m_rreq_valid = |s_rreq_valid && r_room;
     assign m_rreq_client = r_pick;
-    assign s_rreq_ready = r_pick & {READERS{m_rreq_ready && r_room}};
+    assign s_rreq_ready = r_turn & {READERS{m_rreq_ready && r_room}};
     assign m_rdat_valid = r_owner & {READERS{s_rdat_valid}};
     assign m_rdat_data  = s_rdat_data;
     assign m_rdat_last  = s_rdat_last;
@@ -111,6 +112,7 @@ module gc_mem_arbiter #(
     endgenerate
 
     // ---- Write side: request, then the data of that client until the last beat
+    wire [WRITERS-1:0] w_turn;
     wire [WRITERS-1:0] w_pick;
     wire [WRITERS-1:0] w_owner;
     wire               w_room;
@@ -122,7 +124,7 @@ module gc_mem_arbiter #(
         .clk(clk), .rst(rst),
         .s_request(s_wreq_valid), .s_show(w_open),
         .s_taken(m_wreq_ready),
-        .m_pick(w_pick)
+        .m_turn(w_turn), .m_pick(w_pick)
     );
     gc_one_hot_mux #(.N(WRITERS), .W(ADDR_W+8)) u_write_mux (
         .s_select(w_pick),
@@ -146,7 +148,7 @@ module gc_mem_arbiter #(
     );
     assign m_wreq_valid = |s_wreq_valid && w_open;
     assign m_wreq_client = w_pick;
-    assign s_wreq_ready = w_pick & {WRITERS{m_wreq_ready && w_open}};
+    assign s_wreq_ready = w_turn & {WRITERS{m_wreq_ready && w_open}};
     assign m_wdat_valid = |(data_q & s_wdat_valid);
     assign s_wdat_ready = data_q & {WRITERS{m_wdat_ready}};
     assign m_wrsp_valid = w_owner & {WRITERS{s_wrsp_valid}};

@@ -50,7 +50,6 @@ module gc_skew_address #(
     localparam [2:0] LOW = LOW_BITS[2:0];
     localparam [31:0] EIGHT = 8, SIXTY_FOUR = 64;
 
-    wire [2:0] pixel = LOW & (3'b111 >> (2'd3 - s_fold_a));  // mask of the pixel bits of a lane number
     wire [5:0] step  = {{(6-$clog2(COLS)){1'b0}}, s_step};
     wire [2:0] lane_col = step[2:0] & LOW;                // channel access: the pixel's lane column
     wire [5:0] lane_row = step >> LOG;                    // and its first lane row
@@ -58,12 +57,6 @@ module gc_skew_address #(
     wire [5:0] rot_y = s_y0[5:0] + s_dy[5:0] + {3'd0, s_rot_y} + s_chan[LOG +: 6] + (s_channel ? lane_row : 6'd0);
     wire [5:0] rot_x = s_x0[5:0] + s_dx[5:0] + {3'd0, s_rot_x} + {3'd0, s_chan[2:0] & LOW}
         + (s_channel ? {3'd0, lane_col} : 6'd0);
-
-    // The line of lane 0, and how far it is behind the last line of the map; signed.
-    reg [13:0]    first_y_q;
-    reg [13:0]    first_x_q;
-    reg [13:0]    past_y_q;
-    reg [13:0]    past_x_q;
 
     wire [7:0]    shift_y = $unsigned($signed(s_dy) >>> s_fold_s);     // displacement of lane 0, in blocks
     wire [7:0]    shift_x = $unsigned($signed(s_dx) >>> s_fold_s);
@@ -92,6 +85,27 @@ module gc_skew_address #(
         .clk(clk), .s_valid(s_valid), .s_value(s_stride_x), .m_times(times_x), .m_minus(minus_x)
     );
 
+    wire [3*GRID-1:0] line_y, line_x;       // lines of the lanes, without those of the fold
+    wire [3*GRID-1:0] pixel_y, pixel_x;
+    wire [3*GRID-1:0] more_y, more_x;       // blocks from lane 0's
+    wire [GRID-1:0]   row_mask, col_mask;
+    gc_skew_lines #(.GRID(GRID)) u_lines_y (
+        .clk(clk), .s_valid(s_valid), .s_line(line_y), .s_d(s_dy[2:0]), .s_fold_a(s_fold_a), .s_fold_s(s_fold_s),
+        .m_line(pixel_y), .m_blocks(more_y)
+    );
+    gc_skew_lines #(.GRID(GRID)) u_lines_x (
+        .clk(clk), .s_valid(s_valid), .s_line(line_x), .s_d(s_dx[2:0]), .s_fold_a(s_fold_a), .s_fold_s(s_fold_s),
+        .m_line(pixel_x), .m_blocks(more_x)
+    );
+    gc_skew_inside #(.GRID(GRID)) u_inside_y (
+        .clk(clk), .s_valid(s_valid), .s_start(s_y0), .s_d(s_dy), .s_end(s_height), .s_line(pixel_y),
+        .m_inside(row_mask)
+    );
+    gc_skew_inside #(.GRID(GRID)) u_inside_x (
+        .clk(clk), .s_valid(s_valid), .s_start(s_x0), .s_d(s_dx), .s_end(s_width), .s_line(pixel_x),
+        .m_inside(col_mask)
+    );
+
     always @(posedge clk) begin
         m_valid      <= s_valid;
         sum_valid_q  <= m_valid;
@@ -99,10 +113,6 @@ module gc_skew_address #(
         if (s_valid) begin
             m_rot_y   <= rot_y[LOG-1:0];
             m_rot_x   <= rot_x[LOG-1:0];
-            first_y_q <= {2'b00, s_y0} + {{6{s_dy[7]}}, s_dy};
-            first_x_q <= {2'b00, s_x0} + {{6{s_dx[7]}}, s_dx};
-            past_y_q  <= {2'b00, s_y0} + {{6{s_dy[7]}}, s_dy} - {2'b00, s_height};
-            past_x_q  <= {2'b00, s_x0} + {{6{s_dx[7]}}, s_dx} - {2'b00, s_width};
             channel_q <= s_channel;
             left_q    <= left;
             split_q   <= s_split;
@@ -113,6 +123,8 @@ module gc_skew_address #(
         if (m_valid) begin
             all_q     <= !channel_q || (!left_q[16] && |left_q[15:COLS_LOG]);
             few_q     <= left_q[COLS_LOG-1:0] & {COLS_LOG{!left_q[16]}};
+            m_row_mask <= row_mask;
+            m_col_mask <= col_mask;
             start_y_q <= product(shift_y_q, times_y, minus_y);
             start_x_q <= product(shift_x_q, times_x, minus_x);
         end
@@ -142,12 +154,9 @@ module gc_skew_address #(
             localparam [AW-1:0]  COL_CHAN  = i;
             localparam [LOG-1:0] BANK      = i;
 
-            wire [2:0]         ly    = (s_channel ? lane_row[2:0] + GROUP_ROW : s_split ? SPLIT_I : I) & pixel;
-            wire [2:0]         lx    = (s_channel ? lane_col : I) & pixel;
-            reg  [2:0]         ly_q;
-            reg  [2:0]         lx_q;
-            reg  [2:0]         more_y_q;
-            reg  [2:0]         more_x_q;
+            assign line_y[3*i +: 3] = s_channel ? lane_row[2:0] + GROUP_ROW : s_split ? SPLIT_I : I;
+            assign line_x[3*i +: 3] = s_channel ? lane_col : I;
+
             reg  [AW-1:0]      row_q;
             reg  [AW-1:0]      col_q;
             reg  [AW-1:0]      turned_row_q;
@@ -155,17 +164,10 @@ module gc_skew_address #(
             reg  [LOG-1:0]     row_source_q;
             reg  [LOG-1:0]     col_source_q;
 
-            always @(posedge clk) if (s_valid) begin
-                more_y_q      <= blocks(s_dy[2:0], ly, s_fold_s);
-                more_x_q      <= blocks(s_dx[2:0], lx, s_fold_s);
-                ly_q          <= ly;
-                lx_q          <= lx;
-            end
             always @(posedge clk) if (m_valid) begin
-                m_row_mask[i] <= in_map(first_y_q, past_y_q, ly_q);
-                m_col_mask[i] <= in_map(first_x_q, past_x_q, lx_q);
-                row_q <= times_y[more_y_q*AW +: AW] + (channel_q ? ROW_CHAN : split_q ? SPLIT_C : {AW{1'b0}}) + addr_q;
-                col_q <= times_x[more_x_q*AW +: AW] + (channel_q ? COL_CHAN : {AW{1'b0}});
+                row_q <= times_y[more_y[3*i +: 3]*AW +: AW] + addr_q
+                    + (channel_q ? ROW_CHAN : split_q ? SPLIT_C : {AW{1'b0}});
+                col_q <= times_x[more_x[3*i +: 3]*AW +: AW] + (channel_q ? COL_CHAN : {AW{1'b0}});
                 row_source_q <= BANK - m_rot_y;
                 col_source_q <= BANK - m_rot_x;
             end
@@ -186,33 +188,6 @@ module gc_skew_address #(
             end
         end
     endgenerate
-
-    // Line l from lane 0's is in the map: l is added to both, and only -8 to -1 can change their sign by it.
-    function in_map(input [13:0] first, input [13:0] past, input [2:0] l);
-        in_map = (!first[13] || (&first[12:3] && reaches(first[2:0], l)))
-              && past[13] && !(&past[12:3] && reaches(past[2:0], l));
-    endfunction
-
-    function reaches(input [2:0] a, input [2:0] b);    // a + b is 8 or more
-        reaches = (a[2] & b[2]) | ((a[2] | b[2]) & ((a[1] & b[1]) | ((a[1] | b[1]) & a[0] & b[0])));
-    endfunction
-
-    // blocks of 2^fold lines from that of lane 0 to that of lane l, 0..7: ((d modulo 2^fold) + l) >> fold. By its
-    // carries, as an adder between two choices is the slower way.
-    function [2:0] blocks(input [2:0] d, input [2:0] l, input [1:0] fold);
-        reg c0, c1, c2;
-        begin
-            c0 = d[0] & l[0];
-            c1 = (d[1] & l[1]) | (c0 & (d[1] | l[1]));
-            c2 = (d[2] & l[2]) | (c1 & (d[2] | l[2]));
-            case (fold)
-                2'd0:    blocks = l;
-                2'd1:    blocks = {l[2] & l[1] & c0, l[2] ^ (l[1] & c0), l[1] ^ c0};
-                2'd2:    blocks = {1'b0, l[2] & c1, l[2] ^ c1};
-                default: blocks = {2'b00, c2};
-            endcase
-        end
-    endfunction
 
     // factor (signed) times the stride, modulo 2^AW: three of its multiples
     function [AW-1:0] product(input [7:0] factor, input [8*AW-1:0] times, input [AW-1:0] minus);

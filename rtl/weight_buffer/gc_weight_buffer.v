@@ -106,38 +106,40 @@ module gc_weight_buffer #(
             wr_valid_q <= 1'b0;
     end
 
-    // Read: the narrow request waits, not the data.
+    // Read: the narrow request waits, not the data. While it waits, its parts are found: the rows of a ramp lie in two
+    // parts at most.
+    localparam EARLY = WAIT > 1 ? 1 : 0;
+    localparam [31:0] LAST_LANE = COLS - 1;
+    wire [REQ_W-1:0]  asked;
+    wire [ADDR_W-1:0] ramp_start = asked[ADDR_W-1:0];
+    wire [ADDR_W-1:0] ramp_end   = ramp_start + LAST_LANE[ADDR_W-1:0];
+    wire [OUT_W-1:0]  start_part, end_part;
+    wire [2*ADDR_W-1:0] places_unused;
     wire              valid;
     wire              ramp;
     wire              split;
     wire [ROT_W-1:0]  rot;
     wire [ADDR_W-1:0] addr;
+    wire [OUT_W-1:0]  first_part, last_part;
+    gc_delay_line #(.W(REQ_W), .CYCLES(EARLY)) u_asked (
+        .clk(clk), .clear(1'b0), .s_data({s_rd_split, s_rd_ramp, s_rd_rot, s_rd_addr}), .m_data(asked)
+    );
+    gc_row_part #(.ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W)) u_start_part (
+        .s_row(ramp_start), .m_part(start_part), .m_place(places_unused[0 +: ADDR_W])
+    );
+    gc_row_part #(.ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W)) u_end_part (
+        .s_row(ramp_end), .m_part(end_part), .m_place(places_unused[ADDR_W +: ADDR_W])
+    );
     gc_delay_line #(.W(1), .CYCLES(WAIT)) u_valid (.clk(clk), .clear(rst), .s_data(s_rd_valid), .m_data(valid));
-    gc_delay_line #(.W(REQ_W), .CYCLES(WAIT)) u_request (
+    gc_delay_line #(.W(REQ_W+2*OUT_W), .CYCLES(WAIT-EARLY)) u_request (
         .clk(clk), .clear(1'b0),
-        .s_data({s_rd_split, s_rd_ramp, s_rd_rot, s_rd_addr}),
-        .m_data({split, ramp, rot, addr})
+        .s_data({start_part, end_part, asked}), .m_data({first_part, last_part, split, ramp, rot, addr})
     );
     gc_delay_line #(.W(1), .CYCLES(SHORT)) u_rd_valid (.clk(clk), .clear(rst), .s_data(valid), .m_data(m_rd_valid));
 
-    // Port b; the rows of a ramp lie in two parts at most.
-    localparam [31:0] LAST_LANE = COLS - 1;
-    wire [ADDR_W-1:0] ramp_end  = addr + LAST_LANE[ADDR_W-1:0];
-    wire [OUT_W-1:0]  first_part;
-    wire [OUT_W-1:0]  last_part;
+    // Port b
     wire [OUT_W-1:0]  b_part;
     wire [ADDR_W-1:0] b_place;
-    wire [2*ADDR_W-1:0] places_unused;
-    gc_row_part #(.ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W)) u_first_part (
-        .s_row(addr),
-        .m_part(first_part),
-        .m_place(places_unused[0 +: ADDR_W])
-    );
-    gc_row_part #(.ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W)) u_last_part (
-        .s_row(ramp_end),
-        .m_part(last_part),
-        .m_place(places_unused[ADDR_W +: ADDR_W])
-    );
     gc_row_part #(.ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W)) u_b_part (
         .s_row(s_b_addr),
         .m_part(b_part),

@@ -34,7 +34,7 @@ FAULTS = {
     "dma/dma_reader": ("dma/gc_dma_reader", "free >= {1'b0, next_beats}", "|free"),
     "dma/dma_writer": ("dma/gc_dma_writer", "last_sent_q && !data_q && ~(|waiting_q)", "last_sent_q && !data_q"),
     "dma/memory_guard": ("dma/gc_window_check", "page < cfg_end", "page <= cfg_end"),
-    "dma/mem_arbiter": ("dma/gc_request_pick", "holds_q ? held_q : lowest", "lowest"),
+    "dma/mem_arbiter": ("dma/gc_request_pick", "holds_q ? held_q[i] : ~(|below)", "~(|below)"),
 }
 
 

@@ -74,28 +74,24 @@ module gc_buffers #(
     wire [1:0]          str_ready, str_back, str_mark;
     wire [LANES*DW-1:0] data [0:1];
 
-    // Gates for store go behind those for load. Whose turn it is shows late: the read waits in a register.
+    // Gates for store go behind those for load. Whose turn it is shows late: the reads wait in registers.
     wire gate_ready, gate_back, gate_back_scale, gate_mark;
     wire str_gate = s_str_valid && s_str_buffer[1];
     wire gates    = gate_back && !gate_back_scale;
-    reg                asked_q;
-    reg [1:0]          mark_q;
-    reg [ACCESS_W-1:0] access_q;
-    wire               free = !asked_q || gate_ready;
-    assign s_scale_ready = free;
-    always @(posedge clk) begin
-        if (free) begin
-            asked_q  <= s_scale_valid || str_gate;
-            mark_q   <= {s_scale_valid, s_str_mark};
-            access_q <= s_scale_valid ? s_scale_access : s_str_access;
-        end
-        if (rst) asked_q <= 1'b0;
-    end
+    wire                asked;
+    wire [1:0]          asked_mark;
+    wire [ACCESS_W-1:0] asked_access;
+    gc_stream_register #(.WIDTH(2+ACCESS_W)) u_asked (
+        .clk(clk), .rst(rst),
+        .s_valid(s_scale_valid || str_gate), .s_ready(s_scale_ready),
+        .s_data({s_scale_valid, s_str_mark, s_scale_valid ? s_scale_access : s_str_access}),
+        .m_valid(asked), .m_ready(gate_ready), .m_data({asked_mark, asked_access})
+    );
     assign m_scale_valid = gate_back && gate_back_scale;
     always @(posedge clk)
         m_hold <= s_str_valid && s_str_urgent && !s_str_buffer[1] && !str_ready[s_str_buffer[0]];
 
-    assign s_str_ready = s_str_buffer[1] ? free && !s_scale_valid : str_ready[s_str_buffer[0]];
+    assign s_str_ready = s_str_buffer[1] ? s_scale_ready && !s_scale_valid : str_ready[s_str_buffer[0]];
     assign m_str_valid = |str_back || gates;
     assign m_str_mark  = gates ? gate_mark : str_back[1] ? str_mark[1] : str_mark[0];
     assign m_data0     = data[0];
@@ -137,7 +133,7 @@ module gc_buffers #(
         .a_rd_valid(s_gate_rd_valid), .a_rd_row(1'b1),
         .a_rd_access(s_gate_rd_access), .a_rd_other({ACCESS_W{1'b0}}),
         .a_rd_channel(1'b0), .a_rd_split(1'b0), .a_rd_step({COLS_LOG{1'b0}}), .a_rd_channels(16'd0),
-        .b_rd_valid(asked_q), .b_rd_ready(gate_ready), .b_rd_access(access_q), .b_rd_mark(mark_q),
+        .b_rd_valid(asked), .b_rd_ready(gate_ready), .b_rd_access(asked_access), .b_rd_mark(asked_mark),
         .m_b_valid(gate_back), .m_b_mark({gate_back_scale, gate_mark}), .m_rd_data(m_gate_data),
         .a_wr_valid(s_gate_wr_valid), .a_wr_here(1'b1), .a_wr_access(s_gate_wr_access),
         .a_wr_enable({LANES{1'b1}}), .a_wr_data(s_gate_wr_data),

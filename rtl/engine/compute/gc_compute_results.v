@@ -217,8 +217,7 @@ module gc_compute_results #(
             factor, factor_shift, factor_0, factor_1, threshold} = at_drain;
 
     wire [LANES*ACC_W-1:0] acc;
-    wire                   out_valid;
-    wire                   out_gate_write;
+    wire                   out_valid, gate_write_unused;    // m_mark says both at once
     gc_group_sum #(.LANES(LANES), .COLS(COLS), .ACC_W(ACC_W)) u_join (
         .clk(clk), .s_split(raw_split), .s_acc(s_acc), .m_acc(acc)
     );
@@ -235,12 +234,11 @@ module gc_compute_results #(
         .s_factor(factor), .s_factor_shift(factor_shift), .s_factor_0(factor_0), .s_factor_1(factor_1),
         .s_threshold(threshold), .s_draw(draw), .s_factor_rnd(factor_rnd),
         .s_user({gate_write, dst_buf, at_gate, at_dst}),
-        .m_user({out_gate_write, m_dst_buf, m_gate_wr_access, m_dst_access}),
+        .m_user({gate_write_unused, m_dst_buf, m_gate_wr_access, m_dst_access}), .m_mark(m_gate_wr_valid),
         .m_valid(out_valid), .m_data(m_dst_data), .m_enable(m_dst_enable), .m_gate(m_gate_wr_data),
         .cfg_loss_clear(clear_loss), .sts_loss(sts_loss), .sts_saturated(sts_saturated)
     );
-    assign m_dst_valid     = out_valid;
-    assign m_gate_wr_valid = out_valid && out_gate_write;
+    assign m_dst_valid = out_valid;
 
     // Whoever waits for the token finds the last word written, in the operand buffers and in the gradient buffer.
     wire       settled, settled_late, late_written;
@@ -261,7 +259,7 @@ module gc_compute_results #(
     assign m_written_signal = late_written ? late_signal : settled_signal;
 
     wire _unused = &{1'b0, gate_unused, early_unused, s_t_pos, s_t_neg, s_n_valid,
-                     gated_unused};
+                     gated_unused, gate_write_unused};
 endmodule
 
 `default_nettype wire

@@ -197,10 +197,13 @@ module gc_control #(
     wire [4:0] signal_store  = signals[3*5 +: 5] & {5{s_done[3]}};
     wire [4:0] signal_update = signals[4*5 +: 5] & {5{s_done[4]}};
 
-    // Loaded words pass the write pipelines of the buffers before anybody may read them.
+    // Loaded words pass the write pipelines of the buffers before anybody may read them. LOAD ends a cycle late.
     wire [9:0] signal_loaded;
-    gc_delay_line #(.W(10), .CYCLES(LOADED)) u_loaded (
-        .clk(clk), .clear(core_reset || start), .s_data({signal_wload, signal_load}), .m_data(signal_loaded)
+    gc_delay_line #(.W(5), .CYCLES(LOADED-1)) u_loaded (
+        .clk(clk), .clear(core_reset || start), .s_data(signal_load), .m_data(signal_loaded[4:0])
+    );
+    gc_delay_line #(.W(5), .CYCLES(LOADED)) u_wloaded (
+        .clk(clk), .clear(core_reset || start), .s_data(signal_wload), .m_data(signal_loaded[9:5])
     );
 
     wire token_overflow;
@@ -224,25 +227,37 @@ module gc_control #(
     assign finished = running && dispatched && (&idle) && ~(|open_q) && !start;
 
     // Progress is told in the cycle after a unit's last one, before the unit counts as idle: else a deadlock is seen.
-    reg progress_q;
-    reg moved_q;
-    reg step_q;
+    // Moves of the bus come earlier than that, and are told a cycle later. So are its faults: a unit that ends with one
+    // does so later still. And that it is quiet: with an abort only what was seen under the abort counts.
+    reg       progress_q;
+    reg       done_q;
+    reg       moved_q;
+    reg       step_q;
+    reg [4:0] moves_q;
+    reg       quiet_q;
+    reg       aborted_q;
+    reg [ADDR_W+15:0] fault_q;
     always @(posedge clk) begin
         active_q   <= sts_active;
         waiting_q  <= waiting;
-        moved_q    <= |s_moves || s_scrubbing;
+        moves_q    <= s_moves;
+        moved_q    <= |moves_q || s_scrubbing;
+        quiet_q    <= s_quiet && !s_scrubbing;
+        aborted_q  <= m_abort;
+        fault_q    <= s_fault;
         step_q     <= s_step;
-        progress_q <= |s_moves || s_scrubbing || step_q || |m_start || |s_done || |(queue_valid & queue_ready);
+        done_q     <= |s_done;
+        progress_q <= |moves_q || s_scrubbing || step_q || |m_start || |(queue_valid & queue_ready);
     end
 
     gc_supervisor #(.ADDR_W(ADDR_W)) u_supervisor (
         .clk(clk), .rst(rst), .start(start), .cfg_watchdog(watchdog),
         .s_asked(asked), .s_asked_addr(asked_addr), .s_misaligned(misaligned),
         .s_finished(finished), .s_stop(stop), .s_force(force_bus),
-        .s_progress(progress_q), .s_moved(moved_q), .s_mismatch(mismatch), .s_overflow(token_overflow),
+        .s_progress(progress_q || done_q), .s_moved(moved_q), .s_mismatch(mismatch), .s_overflow(token_overflow),
         .s_refused(refused), .s_refused_code(refused_code), .s_next(next),
         .s_active(active_q), .s_waiting(waiting_q), .s_draining(|open_q), .s_index(indices),
-        .s_fault(s_fault), .s_quiet(s_quiet && !s_scrubbing),
+        .s_fault(fault_q), .s_quiet(quiet_q && (aborted_q || !m_abort)),
         .m_abort(m_abort), .core_rst(core_rst), .m_forget(m_forget), .m_done(done), .m_failed(failed),
         .sts_running(running), .sts_open(bus_open), .sts_code(code), .sts_index(index), .sts_addr(error_addr)
     );
@@ -252,13 +267,13 @@ module gc_control #(
     wire [1:0] deltas = {1'b0, s_saturated[1]} + {1'b0, s_saturated[4]} + {1'b0, s_saturated[5]};
     wire       counts = running && !preparing;
     wire [COUNTERS-5:0] events;
-    assign events[7:0]   = {2'd0, s_saturated[2], deltas[0], acts[0], s_moves[1:0], 1'b1};
+    assign events[7:0]   = {2'd0, s_saturated[2], deltas[0], acts[0], moves_q[1:0], 1'b1};
     generate
         for (e = 0; e < UNITS; e = e + 1) begin : g_events
             assign events[8+8*e +: 8] = {idle[e], waits[e*PRODUCERS +: PRODUCERS], busy[e]};
         end
     endgenerate
-    // They count a cycle late, those of the array two, long before anybody reads.
+    // They count a cycle late, those of array and bus two, long before anybody reads.
     reg [COUNTERS-1:0] events_q;
     reg [1:0]          twice_q;
     reg                pad_q, yield_q, at_work_q;

@@ -35,7 +35,7 @@ module gc_supervisor #(
     output wire              m_abort,
     output wire              core_rst,
     output reg               m_forget,           // pulse with the first cycle of core_rst: it comes without quiet
-    output wire              m_done,             // pulses
+    output reg               m_done,             // pulses; nothing in this cycle is an error any more
     output wire              m_failed,
     output reg               sts_running,
     output wire              sts_open,           // failed, but not quiet
@@ -70,7 +70,7 @@ module gc_supervisor #(
     wire deadlock = settled_q && ~(|s_active) && !s_draining && |s_waiting && s_quiet;
     wire expired  = expired_q && !endless_q;
     wire own      = s_refused || misaligned_q || s_overflow || s_stop;     // of no unit
-    wire error    = sts_running && !abort_q && (bus_error || |s_mismatch || own || deadlock || expired);
+    wire error    = sts_running && !abort_q && !m_done && (bus_error || |s_mismatch || own || deadlock || expired);
 
     // The unit that an error belongs to, one-hot; none: dispatch.
     wire [4:0] lost     = |s_mismatch ? s_mismatch : |s_active ? s_active : s_waiting;
@@ -97,7 +97,6 @@ module gc_supervisor #(
     wire cleared  = clear_q == 3'd1;
     assign m_abort  = abort_q;
     assign core_rst = |clear_q;
-    assign m_done   = sts_running && s_finished && !error && !abort_q;
     assign m_failed = sts_running && (cleared || given_up);
     assign sts_open = abort_q && !sts_running;
 
@@ -109,6 +108,7 @@ module gc_supervisor #(
         else if (m_done || m_failed) sts_running <= 1'b0;
         if (restart)             still_q <= 32'd0;
         else if (~(&still_q))    still_q <= still_q + 32'd1;
+        m_done       <= sts_running && s_finished && !error && !abort_q && !m_done;
         misaligned_q <= s_misaligned;
         asked_q      <= s_asked;
         asked_addr_q <= s_asked_addr;
@@ -135,6 +135,7 @@ module gc_supervisor #(
         m_forget <= forced;
         if (rst) begin
             sts_running <= 1'b0;
+            m_done      <= 1'b0;
             abort_q     <= 1'b0;
             clear_q     <= 3'd0;
             m_forget    <= 1'b0;

@@ -4,8 +4,9 @@
 // last layer, which become its local gradient, by target bits from the gate buffer (doc/instructions.md). One vector
 // per cycle at most; the memory port sets the pace. A write waits until m_wr_ready is high for all its buffers, and is
 // then shown to them in one cycle. Gate reads wait for m_gate_ready; gate vectors come back in order after any time,
-// and room for them is reserved. s_instruction is stable from `start` to m_done, which comes when the last write has
-// been taken. m_bad pulses a cycle after it is seen that n_words, the loop counts and the beats do not agree.
+// and room for them is reserved. s_instruction is stable from `start` to m_done, which comes a cycle after the last
+// write has been taken. m_bad pulses a cycle after it is seen that n_words, the loop counts and the beats do not
+// agree.
 `default_nettype none
 
 module gc_load_unit #(
@@ -21,7 +22,7 @@ module gc_load_unit #(
     input  wire                    start,
     input  wire [1023:0]           s_instruction,
     input  wire [4*ADDR_W-1:0]     cfg_base,
-    output wire                    m_done,
+    output reg                     m_done,
     output reg                     m_bad,
     // memory, read side
     output wire                    m_rreq_valid,
@@ -114,6 +115,7 @@ module gc_load_unit #(
     wire [15:0]      walk_chan;
     wire             room;
     wire             write;    // a word, in all its buffers
+    wire             last;     // it was the last one
     wire             gate_valid;
     wire             gate_ready;
     wire [LANES-1:0] gate_data;
@@ -200,8 +202,9 @@ module gc_load_unit #(
     wire [11:0]         place_y0;
     wire [11:0]         place_x0;
     wire [15:0]         place_chan;
-    wire [2:0]          target   = {buffer[1] || derive, buffer == 2'd1, buffer == 2'd0};
-    wire                wr_ready = &(m_wr_ready | ~target);
+    reg  [2:0]          target_q;         // long before the first write
+    wire                wr_ready = &(m_wr_ready | ~target_q);
+    always @(posedge clk) target_q <= {buffer[1] || derive, buffer == 2'd1, buffer == 2'd0};
 
     gc_upsample #(.GRID(GRID), .DW(DW)) u_upsample (
         .clk(clk), .rst(rst),
@@ -243,14 +246,15 @@ module gc_load_unit #(
         end
     endgenerate
     assign write      = up_valid && place_valid && wr_ready;
-    assign m_wr_valid = target & {3{write}};
-    assign m_done     = write && place_last;
+    assign m_wr_valid = target_q & {3{write}};
+    assign last       = write && place_last;
 
     // Every word has its place and every place its word.
     always @(posedge clk) begin
-        m_bad <= reader_bad || (m_done && (vec_open || up_full))
-              || (place_valid && !vec_open && !up_valid && !softmax_busy);
-        if (rst) m_bad <= 1'b0;
+        m_done <= last;
+        m_bad  <= reader_bad || (last && (vec_open || up_full))
+               || (place_valid && !vec_open && !up_valid && !softmax_busy);
+        if (rst) {m_done, m_bad} <= 2'b00;
     end
 
     wire _unused = &{1'b0, last_group_unused, reader_m_last_unused, gate_last_unused, free_unused, gates_ready_unused,

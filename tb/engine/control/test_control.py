@@ -159,6 +159,23 @@ async def a_stop_in_a_scrub_ends_the_program_behind_it(dut):
 
 
 @cocotb.test()
+async def what_is_asked_for_in_the_cycle_of_an_error_is_waited_for(dut):
+    control = await begin(dut)
+    waited = 0
+    for moment in range(16):
+        await control.write(reg.CTRL, reg.START)
+        await cycles(dut, moment + (SCRUB if moment == 0 else 0))
+        await control.write(reg.CTRL, reg.STOP)
+        for _ in range(SCRUB + 20):
+            await ReadOnly()
+            asked = not dut.s_quiet.value
+            assert not (dut.core_rst.value and asked), moment
+            waited += bool(dut.m_abort.value and asked)
+            await cycles(dut, 1)
+    assert waited
+
+
+@cocotb.test()
 async def a_misaligned_program_is_neither_scrubbed_for_nor_fetched(dut):
     control = await begin(dut)
     await control.write(reg.PROG_BASE, PROGRAM + 1)

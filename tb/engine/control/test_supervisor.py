@@ -315,7 +315,11 @@ async def a_good_end(dut):
         assert not dut.m_done.value
         b.set(s_finished=1)
         await cycles(dut, 1)
+        assert dut.m_done.value and dut.sts_running.value
+        b.set(s_stop=1, s_mismatch=31)  # too late
+        await cycles(dut, 1)
         assert not (dut.sts_running.value or dut.m_abort.value or dut.sts_code.value)
+        b.set(s_stop=0, s_mismatch=0)
         await cycles(dut, 2)
         assert not dut.m_done.value  # a pulse
     await b.begin()
