@@ -17,7 +17,7 @@ FAULTS = {
     "mac_array": ("mac_array/gc_mac_element", "addend + product", "addend - product"),
     "operand_buffer": ("operand_buffer/gc_skew_address", "BANK - m_rot_y", "BANK + m_rot_y"),
     "weight_buffer": ("weight_buffer/gc_weight_buffer", "addr + rise", "addr - rise"),
-    "gradient_buffer": ("gradient_buffer/gc_gradient_lane", "sum3} + {{4", "sum3} - {{4"),
+    "gradient_buffer": ("gradient_buffer/gc_gradient_lane", "low} + {1'b0, old}", "low} - {1'b0, old}"),
     "requantise": ("requantise/gc_round_shift_step", "(shifted[16] || (|below_q)", "(shifted[16] && (|below_q)"),
     "loss": ("loss/gc_loss_lane", "s_data} + addend", "s_data} - addend"),
     "drain": ("drain/gc_pool2x2_window", "s_pool && right_top", "s_pool || right_top"),
