@@ -60,7 +60,7 @@ class Port:
         assert int(getattr(self.dut, f"m_{self.kind}_len").value) == beats - 1
         assert int(getattr(self.dut, f"m_{self.kind}_client").value) == 1 << pick
         taken = bool(getattr(self.dut, f"m_{self.kind}_ready").value)
-        assert ready == (1 << pick if taken else 0)
+        assert [client for client in self.waiting if ready >> client & 1] == ([pick] if taken else [])
         self.held = None if taken else pick
         if not taken:
             return None

@@ -24,7 +24,7 @@ class Buffers:
         self.dut, self.width, self.lanes = dut, parameter("DW"), parameter("GRID") ** 2
         self.words = [{}, {}, {}]
         self.pipe, self.seen = [{} for _ in range(LATENCY)], {}
-        self.asked = None  # the gate that waits for its turn: user, address, mark
+        self.asked = []  # the gates that wait for their turn, two at most: user, address, mark
         self.hold = None  # what compute is told in this cycle, None: not known yet
 
     def vector(self, buffer):
@@ -70,7 +70,7 @@ class Buffers:
         dut.s_str_urgent.value = urgent = random.getrandbits(1)
         found = self.write(*writes)
         await ReadOnly()
-        free = self.asked is None or gate is None
+        free = len(self.asked) < 2
         assert dut.s_scale_ready.value == int(free)
         taken = {entry[0] for entry in found[: (writes[0] is not None) + (writes[1] is not None)]}
         assert int(dut.s_load_ready.value) == sum(1 << buffer for buffer in range(3) if buffer not in taken)
@@ -83,13 +83,14 @@ class Buffers:
         if gate is not None:
             due["gate"] = self.words[GATES].get(gate)
         elif self.asked:
-            user, addr, waits = self.asked
+            user, addr, waits = self.asked.pop(0)
             due[user] = (GATES, waits, self.words[GATES].get(addr))
         if ready and store[0] != GATES:
             due["store"] = (store[0], mark, self.words[store[0]].get(store[1]))
         if free:
             gates = store and store[0] == GATES
-            self.asked = ("scale", scale, mark) if scale is not None else ("store", store[1], mark) if gates else None
+            if scale is not None or gates:
+                self.asked.append(("scale", scale, mark) if scale is not None else ("store", store[1], mark))
         self.look(self.pipe.pop(0))
         self.pipe.append(due)
         for buffer, addr, vector in found:
