@@ -272,10 +272,9 @@ module gc_drain #(
                 .m_mark      (m_mark)
             );
         end else begin : g_no_factor
-            assign {m_valid, m_data, m_enable, m_gate} = {pooled_valid, pooled, pooled_enable, pooled_gate};
-            assign {m_images, m_backward, m_user}      = {images, backward, user};
-            assign m_mark                              = pooled_valid && user[USER_W-1];
-            assign {late, over}                        = {LANES+1{1'b0}};
+            assign {m_valid, m_data, m_enable, m_gate}    = {pooled_valid, pooled, pooled_enable, pooled_gate};
+            assign {m_mark, m_images, m_backward, m_user} = {pooled_valid && user[USER_W-1], images, backward, user};
+            assign {late, over}                           = {LANES+1{1'b0}};
             wire _unused = &{1'b0, factor, mode, factor_0, factor_1, threshold, factor_shift, s_draw, s_factor_rnd};
         end
     endgenerate

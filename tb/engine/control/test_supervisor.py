@@ -7,7 +7,7 @@ import cocotb
 import pytest
 from cocotb.triggers import ReadOnly, Timer
 
-from tb.support.bench import cycles, start
+from tb.support.bench import cycles, reset, start
 from tb.support.bits import pack
 from tb.support.cases import first
 from tb.support.runner import parameter, run
@@ -333,18 +333,14 @@ async def a_reset_ends_an_error(dut):
     await b.begin()
     b.set(s_stop=1)
     await cycles(dut, 3)
-    dut.rst.value = 1
-    await cycles(dut, 1)
-    dut.rst.value = 0
+    await reset(dut, 1)
     assert not (
         dut.m_abort.value or dut.sts_running.value or dut.core_rst.value or dut.sts_code.value or dut.sts_open.value
     )
     await b.begin(cfg_watchdog=2)
     b.set(s_stop=1)
     await b.gives_up(2)
-    dut.rst.value = 1
-    await cycles(dut, 1)
-    dut.rst.value = 0
+    await reset(dut, 1)
     assert not (dut.m_abort.value or dut.sts_open.value or dut.core_rst.value or dut.m_forget.value)
 
 
