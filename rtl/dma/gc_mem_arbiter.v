@@ -3,7 +3,7 @@
 // client number; starvation is bounded by the clients' own credits. Read data return in the order of the requests, to
 // the client that asked; a write grant is held until the burst's last beat. One read request and one beat per cycle; a
 // write burst of n beats takes n + 1 cycles. Requests reach the port without delay. At most DEPTH bursts wait for data
-// or responses on each side.
+// or responses on each side. A ready may stand where nobody asks; it does not wait for the request that it answers.
 `default_nettype none
 
 module gc_mem_arbiter #(

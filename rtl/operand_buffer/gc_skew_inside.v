@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which lanes of an access lie in the map on one axis, from registers of the cycle after s_valid. Lane 0 has the line
-// s_start + s_d; lane i lies s_line, of the cycle after s_valid, behind it.
+// Which lanes of an access lie in the map on one axis. Lane 0 has the line s_start + s_d; lane i has the line that lies
+// s_line behind it. s_line comes a cycle after s_valid and the rest, as gc_skew_lines gives it; m_inside belongs to
+// that cycle. Source: doc/architecture.md, "Accesses".
 `default_nettype none
 
 module gc_skew_inside #(
