@@ -46,7 +46,6 @@ module gc_drain #(
     input  wire [GRID*GRID-1:0]       s_gate,          // GATE_LATENCY cycles after the rest
     output wire                       m_valid,
     output wire [USER_W-1:0]          m_user,
-    output wire                       m_mark,          // m_valid and the highest bit of m_user
     output wire [GRID*GRID*DW-1:0]    m_data,          // signed; any value in lanes that are not enabled
     output wire [GRID*GRID-1:0]       m_enable,        // lanes to write
     output wire [GRID*GRID-1:0]       m_gate,          // gate bits of this vector, in the lanes of s_acc
@@ -268,13 +267,12 @@ module gc_drain #(
                 .m_over      (over),
                 .m_enable    (m_enable),
                 .m_gate      (m_gate),
-                .m_user      ({m_user, m_images, m_backward}),
-                .m_mark      (m_mark)
+                .m_user      ({m_user, m_images, m_backward})
             );
         end else begin : g_no_factor
-            assign {m_valid, m_data, m_enable, m_gate}    = {pooled_valid, pooled, pooled_enable, pooled_gate};
-            assign {m_mark, m_images, m_backward, m_user} = {pooled_valid && user[USER_W-1], images, backward, user};
-            assign {late, over}                           = {LANES+1{1'b0}};
+            assign {m_valid, m_data, m_enable, m_gate} = {pooled_valid, pooled, pooled_enable, pooled_gate};
+            assign {m_images, m_backward, m_user}      = {images, backward, user};
+            assign {late, over}                        = {LANES+1{1'b0}};
             wire _unused = &{1'b0, factor, mode, factor_0, factor_1, threshold, factor_shift, s_draw, s_factor_rnd};
         end
     endgenerate

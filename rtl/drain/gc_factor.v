@@ -33,8 +33,7 @@ module gc_factor #(
     output wire [LANES-1:0]    m_over,       // lane is saturated, of a word with a factor
     output wire [LANES-1:0]    m_enable,
     output wire [LANES-1:0]    m_gate,
-    output wire [USER_W-1:0]   m_user,
-    output wire                m_mark       // m_valid and the highest bit of m_user
+    output wire [USER_W-1:0]   m_user
 );
     localparam       LATE      = 6;
     localparam       PRODUCT_W = 33;   // also for narrow words: the shift must be below it
@@ -117,7 +116,6 @@ module gc_factor #(
     assign m_enable = m_late ? enable : s_enable;
     assign m_gate   = m_late ? gate : s_gate;
     assign m_user   = m_late ? user : s_user;
-    assign m_mark   = m_late ? user[USER_W-1] : s_valid && !late && s_user[USER_W-1];
 endmodule
 
 `default_nettype wire

@@ -196,8 +196,8 @@ end else begin : g_engine
     );
 
     // ---- Compute
-    wire                   cmp_rd_valid, cmp_rd_channel, cmp_rd_row_buf, dst_valid, dst_buf, grad_valid, grad_first;
-    wire                   cmp_gate_rd_valid, cmp_gate_wr_valid;
+    wire                   cmp_rd_valid, cmp_rd_channel, cmp_rd_row_buf, cmp_gate_rd_valid, grad_valid, grad_first;
+    wire [2:0]             cmp_wr_valid;
     wire                   hold;         // STORE is to read a buffer in the next cycle
     wire [ACCESS_W-1:0]    cmp_rd_row, cmp_rd_col, dst_access, cmp_gate_rd_access, cmp_gate_wr_access;
     wire [COLS_LOG-1:0]    cmp_rd_step;
@@ -215,10 +215,10 @@ end else begin : g_engine
         .m_rd_channel(cmp_rd_channel), .m_rd_split(cmp_rd_split), .m_rd_step(cmp_rd_step),
         .m_rd_row_buf(cmp_rd_row_buf), .m_rd_row(cmp_rd_row), .m_rd_row_channels(cmp_rd_row_channels),
         .m_rd_col(cmp_rd_col), .m_rd_col_channels(cmp_rd_col_channels), .s_rd_data0(rd_data0), .s_rd_data1(rd_data1),
-        .m_dst_valid(dst_valid), .m_dst_buf(dst_buf), .m_dst_access(dst_access), .m_dst_enable(dst_enable),
+        .m_wr_valid(cmp_wr_valid), .m_dst_access(dst_access), .m_dst_enable(dst_enable),
         .m_dst_data(dst_data), .m_wgt_valid(wgt_rd_valid), .m_wgt_addr(wgt_rd_addr), .m_wgt_rot(wgt_rd_rot),
         .m_wgt_ramp(wgt_rd_ramp), .s_wgt_data(wgt_rd_data), .m_gate_rd_valid(cmp_gate_rd_valid),
-        .m_gate_rd_access(cmp_gate_rd_access), .s_gate_rd_data(gate_rd_data), .m_gate_wr_valid(cmp_gate_wr_valid),
+        .m_gate_rd_access(cmp_gate_rd_access), .s_gate_rd_data(gate_rd_data),
         .m_gate_wr_access(cmp_gate_wr_access), .m_gate_wr_data(cmp_gate_wr_data), .m_grad_valid(grad_valid),
         .m_grad_first(grad_first), .m_grad_addr(grad_addr), .m_grad_acc(grad_acc), .s_clear(program_start),
         .sts_loss(loss), .sts_step(step), .sts_pad(pad), .sts_yield(yield), .sts_saturated(saturated[1:0]),
@@ -238,13 +238,13 @@ end else begin : g_engine
         .s_cmp_channel(cmp_rd_channel), .s_cmp_split(cmp_rd_split), .s_cmp_step(cmp_rd_step),
         .s_cmp_row_buf(cmp_rd_row_buf), .s_cmp_row(cmp_rd_row), .s_cmp_row_channels(cmp_rd_row_channels),
         .s_cmp_col(cmp_rd_col), .s_cmp_col_channels(cmp_rd_col_channels), .m_data0(rd_data0), .m_data1(rd_data1),
-        .s_dst_valid(dst_valid), .s_dst_buf(dst_buf), .s_dst_access(dst_access), .s_dst_enable(dst_enable),
+        .s_wr_valid(cmp_wr_valid), .s_dst_access(dst_access), .s_dst_enable(dst_enable),
         .s_dst_data(dst_data), .s_str_valid(str_rd_valid), .s_str_ready(str_rd_ready), .s_str_buffer(str_rd_buffer),
         .s_str_access(str_rd_access), .s_str_mark(str_rd_mark), .s_str_urgent(str_rd_urgent), .m_hold(hold),
         .m_str_valid(str_back), .m_str_mark(str_back_mark), .m_str_data(str_back_data), .s_load_valid(load_wr_valid),
         .s_load_ready(load_wr_ready), .s_load_access(load_wr_access), .s_load_data(load_wr_data),
         .s_load_gate_access(load_wr_gate_access), .s_load_gate(load_wr_gate), .s_gate_rd_valid(cmp_gate_rd_valid),
-        .s_gate_rd_access(cmp_gate_rd_access), .m_gate_data(gate_rd_data), .s_gate_wr_valid(cmp_gate_wr_valid),
+        .s_gate_rd_access(cmp_gate_rd_access), .m_gate_data(gate_rd_data),
         .s_gate_wr_access(cmp_gate_wr_access), .s_gate_wr_data(cmp_gate_wr_data), .s_scale_valid(load_gate_valid),
         .s_scale_ready(load_gate_ready), .s_scale_access(load_gate_access), .m_scale_valid(load_gate_back)
     );

@@ -26,7 +26,6 @@ module gc_drain_tb;
     wire [LANES*DW-1:0]    m_data, masked;
     wire [63:0]            sum;
     wire [1:0]             saturated;
-    wire                   mark;
     reg  [3*LANES-1:0]     gate_q;    // comes GATE_LATENCY = 3 cycles behind its word
 
     assign {look, acc, rnd, shift, mode, relu, pool, fold, scale, loss, delta, t_pos, t_neg, loss_shift, img_enable,
@@ -60,7 +59,6 @@ module gc_drain_tb;
         .s_gate(gate_q[2*LANES +: LANES]),
         .m_valid(m_valid),
         .m_user(m_user),
-        .m_mark(mark),
         .m_data(m_data),
         .m_enable(m_enable),
         .m_gate(m_gate),
@@ -80,7 +78,7 @@ module gc_drain_tb;
         end
     endgenerate
 
-    wire _unused = &{1'b0, s_ready, saturated, mark};
+    wire _unused = &{1'b0, s_ready, saturated};
 endmodule
 
 `default_nettype wire

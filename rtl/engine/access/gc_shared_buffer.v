@@ -34,7 +34,6 @@ module gc_shared_buffer #(
     output wire [MARK_W-1:0]       m_b_mark,
     output wire [GRID*GRID*DW-1:0] m_rd_data,
     input  wire                    a_wr_valid,
-    input  wire                    a_wr_here,    // into this buffer
     input  wire [ACCESS_W-1:0]     a_wr_access,
     input  wire [GRID*GRID-1:0]    a_wr_enable,
     input  wire [GRID*GRID*DW-1:0] a_wr_data,
@@ -69,10 +68,9 @@ module gc_shared_buffer #(
     end
 
     wire                    a_reads  = a_rd_valid && (a_rd_row || a_rd_channel);
-    wire                    a_writes = a_wr_valid && a_wr_here;
     wire [ACCESS_W-1:0]     rd      = !a_reads ? b_rd_access : a_rd_row ? a_rd_access : a_rd_other;
-    wire [ACCESS_W-1:0]     wr      = scrub_q ? scrub : a_writes ? a_wr_access : b_wr_access;
-    wire [GRID*GRID*DW-1:0] wr_data = {(GRID*GRID*DW){!scrub_q}} & (a_writes ? a_wr_data : b_wr_data);
+    wire [ACCESS_W-1:0]     wr      = scrub_q ? scrub : a_wr_valid ? a_wr_access : b_wr_access;
+    wire [GRID*GRID*DW-1:0] wr_data = {(GRID*GRID*DW){!scrub_q}} & (a_wr_valid ? a_wr_data : b_wr_data);
     wire [19:0] rd_addr;
     wire [11:0] rd_y0, rd_x0, rd_height, rd_width;
     wire [7:0]  rd_dy, rd_dx;
@@ -114,13 +112,13 @@ module gc_shared_buffer #(
     wire [MARK_W-1:0] rd_mark;
 
     assign b_rd_ready = !a_reads;
-    assign b_wr_ready = !a_writes;
+    assign b_wr_ready = !a_wr_valid;
     assign m_b_valid  = rd_valid && rd_user;
     assign m_b_mark   = rd_mark;
 
     gc_operand_buffer #(.GRID(GRID), .DW(DW), .DEPTH(DEPTH), .USER_W(MARK_W+1), .CHANNEL_R(COLS/GRID)) u_buffer (
         .clk(clk), .rst(rst),
-        .s_wr_valid(a_writes || b_wr_valid || scrub_q),
+        .s_wr_valid(a_wr_valid || b_wr_valid || scrub_q),
         .s_wr_addr(wr_addr[AW-1:0]), .s_wr_chan(wr_chan),
         .s_wr_y0(wr_y0), .s_wr_x0(wr_x0),
         .s_wr_dy(wr_dy), .s_wr_dx(wr_dx),
@@ -128,7 +126,7 @@ module gc_shared_buffer #(
         .s_wr_fold_a(wr_fold_a), .s_wr_fold_s(wr_fold_s),
         .s_wr_rot_y(wr_rot_y), .s_wr_rot_x(wr_rot_x),
         .s_wr_height(wr_height), .s_wr_width(wr_width),
-        .s_wr_enable(a_writes ? a_wr_enable : {(GRID*GRID){1'b1}}), .s_wr_data(wr_data),
+        .s_wr_enable(a_wr_valid ? a_wr_enable : {(GRID*GRID){1'b1}}), .s_wr_data(wr_data),
         .s_rd_valid(a_reads || b_rd_valid),
         .s_rd_addr(rd_addr[AW-1:0]), .s_rd_chan(rd_chan),
         .s_rd_y0(rd_y0), .s_rd_x0(rd_x0),

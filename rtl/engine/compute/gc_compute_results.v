@@ -59,12 +59,10 @@ module gc_compute_results #(
     output wire                       m_gate_rd_valid,
     output wire [ACCESS_W-1:0]        m_gate_rd_access,
     input  wire [GRID*GRID-1:0]       s_gate_rd_data,
-    output wire                       m_gate_wr_valid,
     output wire [ACCESS_W-1:0]        m_gate_wr_access,
     output wire [GRID*GRID-1:0]       m_gate_wr_data,
-    // operand buffers
-    output wire                       m_dst_valid,
-    output wire                       m_dst_buf,
+    // operand buffers; m_wr_valid tells of them and of the gate buffer
+    output wire [2:0]                 m_wr_valid,      // into operand buffers 0, 1, the gate buffer; from registers
     output wire [ACCESS_W-1:0]        m_dst_access,
     output wire [GRID*GRID-1:0]       m_dst_enable,
     output wire [GRID*GRID*DW-1:0]    m_dst_data,
@@ -80,8 +78,9 @@ module gc_compute_results #(
     output wire [1:0]                 sts_saturated   // pulses: a vector with a saturated activation, delta
 );
     localparam LANES   = GRID*GRID;
-    // the results are at the write ports 11 cycles after the sums, a token's first read comes 3 later
+    // the results are at the write ports WRITE + SETTLE cycles after the sums, a token's first read comes 3 later
     localparam SETTLE  = 9;
+    localparam WRITE   = 2;
     localparam LATE    = 6;                   // results with a factor come so much later
     localparam POOLED  = 8;                   // drain: cycles from its gate input to pooled words
     localparam GATE    = 3;                   // drain: cycles from its input to its gate input
@@ -217,13 +216,13 @@ module gc_compute_results #(
             factor, factor_shift, factor_0, factor_1, threshold} = at_drain;
 
     wire [LANES*ACC_W-1:0] acc;
-    wire                   out_valid, gate_write_unused;    // m_mark says both at once
+    wire                   out_valid_unused;    // m_wr_valid says so
     gc_group_sum #(.LANES(LANES), .COLS(COLS), .ACC_W(ACC_W)) u_join (
         .clk(clk), .s_split(raw_split), .s_acc(s_acc), .m_acc(acc)
     );
 
     gc_drain #(
-        .GRID(GRID), .DW(DW), .ACC_W(ACC_W), .GATE_LATENCY(GATE), .USER_W(2*ACCESS_W + 2),
+        .GRID(GRID), .DW(DW), .ACC_W(ACC_W), .GATE_LATENCY(GATE), .USER_W(2*ACCESS_W),
         .HAS_FACTOR(HAS_FACTOR)
     ) u_drain (
         .clk(clk), .rst(rst),
@@ -233,33 +232,41 @@ module gc_compute_results #(
         .s_img_enable(image), .s_lane_valid(in_map), .s_gate(s_gate_rd_data),
         .s_factor(factor), .s_factor_shift(factor_shift), .s_factor_0(factor_0), .s_factor_1(factor_1),
         .s_threshold(threshold), .s_draw(draw), .s_factor_rnd(factor_rnd),
-        .s_user({gate_write, dst_buf, at_gate, at_dst}),
-        .m_user({gate_write_unused, m_dst_buf, m_gate_wr_access, m_dst_access}), .m_mark(m_gate_wr_valid),
-        .m_valid(out_valid), .m_data(m_dst_data), .m_enable(m_dst_enable), .m_gate(m_gate_wr_data),
+        .s_user({at_gate, at_dst}), .m_user({m_gate_wr_access, m_dst_access}), .m_valid(out_valid_unused),
+        .m_data(m_dst_data), .m_enable(m_dst_enable), .m_gate(m_gate_wr_data),
         .cfg_loss_clear(clear_loss), .sts_loss(sts_loss), .sts_saturated(sts_saturated)
     );
-    assign m_dst_valid = out_valid;
 
-    // Whoever waits for the token finds the last word written, in the operand buffers and in the gradient buffer.
-    wire       settled, settled_late, late_written;
+    // Whoever waits for the token finds the last word written, in the operand buffers and in the gradient buffer. The
+    // same lines tell ahead when the drain gives a word, so that its write comes from registers.
+    wire       settled, settled_valid, settled_late, late_written, late_valid;
+    wire [1:0] settled_place, late_place;      // into the gate buffer, too; which operand buffer
     wire [4:0] settled_signal, late_signal;
-    gc_delay_line #(.W(1), .CYCLES(SETTLE)) u_settled (
-        .clk(clk), .clear(rst), .s_data(at_final), .m_data(settled)
+    gc_delay_line #(.W(2), .CYCLES(SETTLE)) u_settled (
+        .clk(clk), .clear(rst), .s_data({at_final, at_valid && !at_wu}), .m_data({settled, settled_valid})
     );
-    gc_delay_line #(.W(6), .CYCLES(SETTLE), .CLEAR(0)) u_signal (
-        .clk(clk), .clear(1'b0), .s_data({|factor, signal}), .m_data({settled_late, settled_signal})
+    gc_delay_line #(.W(8), .CYCLES(SETTLE), .CLEAR(0)) u_signal (
+        .clk(clk), .clear(1'b0), .s_data({|factor, gate_write, dst_buf, signal}),
+        .m_data({settled_late, settled_place, settled_signal})
     );
-    gc_delay_line #(.W(1), .CYCLES(LATE)) u_late (
-        .clk(clk), .clear(rst), .s_data(settled && settled_late), .m_data(late_written)
+    gc_delay_line #(.W(2), .CYCLES(LATE)) u_late (
+        .clk(clk), .clear(rst), .s_data({settled, settled_valid} & {2{settled_late}}),
+        .m_data({late_written, late_valid})
     );
-    gc_delay_line #(.W(5), .CYCLES(LATE), .CLEAR(0)) u_late_signal (
-        .clk(clk), .clear(1'b0), .s_data(settled_signal), .m_data(late_signal)
+    gc_delay_line #(.W(7), .CYCLES(LATE), .CLEAR(0)) u_late_signal (
+        .clk(clk), .clear(1'b0), .s_data({settled_place, settled_signal}), .m_data({late_place, late_signal})
     );
     assign m_written        = (settled && !settled_late) || late_written;
     assign m_written_signal = late_written ? late_signal : settled_signal;
 
+    wire       writes = (settled_valid && !settled_late) || late_valid;
+    wire [1:0] place  = late_valid ? late_place : settled_place;
+    gc_delay_line #(.W(3), .CYCLES(WRITE)) u_writes (
+        .clk(clk), .clear(rst), .s_data({3{writes}} & {place, !place[0]}), .m_data(m_wr_valid)
+    );
+
     wire _unused = &{1'b0, gate_unused, early_unused, s_t_pos, s_t_neg, s_n_valid,
-                     gated_unused, gate_write_unused};
+                     gated_unused, out_valid_unused};
 endmodule
 
 `default_nettype wire

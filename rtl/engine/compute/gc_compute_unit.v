@@ -41,8 +41,7 @@ module gc_compute_unit #(
     output wire [15:0]                m_rd_col_channels,
     input  wire [GRID*GRID*DW-1:0]    s_rd_data0,
     input  wire [GRID*GRID*DW-1:0]    s_rd_data1,
-    output wire                       m_dst_valid,
-    output wire                       m_dst_buf,
+    output wire [2:0]                 m_wr_valid,      // results: into operand buffers 0, 1, the gate buffer
     output wire [ACCESS_W-1:0]        m_dst_access,
     output wire [GRID*GRID-1:0]       m_dst_enable,
     output wire [GRID*GRID*DW-1:0]    m_dst_data,
@@ -56,7 +55,6 @@ module gc_compute_unit #(
     output wire                       m_gate_rd_valid,
     output wire [ACCESS_W-1:0]        m_gate_rd_access,
     input  wire [GRID*GRID-1:0]       s_gate_rd_data,
-    output wire                       m_gate_wr_valid,
     output wire [ACCESS_W-1:0]        m_gate_wr_access,
     output wire [GRID*GRID-1:0]       m_gate_wr_data,
     // gradient buffer
@@ -239,8 +237,8 @@ module gc_compute_unit #(
         .s_factor_0(place_factor_0), .s_factor_1(place_factor_1), .s_keep_threshold(place_keep_threshold),
         .s_factor_tag(place_factor_tag), .s_keep_tag(place_keep_tag),
         .m_gate_rd_valid(m_gate_rd_valid), .m_gate_rd_access(m_gate_rd_access), .s_gate_rd_data(s_gate_rd_data),
-        .m_gate_wr_valid(m_gate_wr_valid), .m_gate_wr_access(m_gate_wr_access), .m_gate_wr_data(m_gate_wr_data),
-        .m_dst_valid(m_dst_valid), .m_dst_buf(m_dst_buf), .m_dst_access(m_dst_access),
+        .m_gate_wr_access(m_gate_wr_access), .m_gate_wr_data(m_gate_wr_data),
+        .m_wr_valid(m_wr_valid), .m_dst_access(m_dst_access),
         .m_dst_enable(m_dst_enable), .m_dst_data(m_dst_data),
         .m_grad_valid(m_grad_valid), .m_grad_first(m_grad_first), .m_grad_addr(m_grad_addr),
         .m_written(m_written), .m_written_signal(m_written_signal),

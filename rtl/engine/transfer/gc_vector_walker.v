@@ -53,25 +53,27 @@ module gc_vector_walker (
         .index(index)
     );
 
-    wire [5*16-1:0] stride = {cfg_stride_qx, cfg_stride_qy, 16'd1, cfg_stride_x, cfg_stride_y};   // of loops 1 to 5
-    reg  [19:0]     outermost_q;     // the outermost loop never begins anew: its term holds the base, too
-    wire [19:0]     term [1:5];
+    // A step adds the stride of the loop that it advances to where that loop was, which is where it and all loops
+    // inside it are then. The sums wait for no step: the address comes from registers.
+    wire [6*16-1:0] stride = {cfg_stride_qx, cfg_stride_qy, 16'd1, cfg_stride_x, cfg_stride_y, cfg_stride_b};
+    wire [19:0]     next [0:6];      // of the loop that advances, if it is l or inside it
 
-    always @(posedge clk)
-        if (start)                   outermost_q <= cfg_base;
-        else if (step && advance[0]) outermost_q <= outermost_q + {4'd0, cfg_stride_b};
+    assign next[6] = 20'd0;
 
     genvar l;
     generate
-        for (l = 1; l < 6; l = l + 1) begin : g_term
-            gc_loop_term #(.W(20)) u_term (
-                .clk(clk), .start(start), .step(step), .advance(advance[l]), .restart(restart[l]),
-                .stride({4'd0, stride[(l-1)*16 +: 16]}), .m_term(term[l])
-            );
+        for (l = 0; l < 6; l = l + 1) begin : g_loop
+            reg  [19:0] at_q;
+            wire [19:0] sum = at_q + {4'd0, stride[l*16 +: 16]};
+
+            assign next[l] = next[l+1] | {20{advance[l]}} & sum;
+            always @(posedge clk)
+                if (start)                                   at_q <= cfg_base;
+                else if (step && (advance[l] || restart[l])) at_q <= next[0];
         end
     endgenerate
 
-    assign m_addr = outermost_q + term[1] + term[2] + term[3] + term[4] + term[5];
+    assign m_addr = g_loop[5].at_q;
     assign m_y0   = index[1*16 +: 12] << cfg_fold;
     assign m_x0   = index[2*16 +: 12] << cfg_fold;
     assign m_chan = index[3*16 +: 16];
@@ -83,7 +85,7 @@ module gc_vector_walker (
         if (rst)                  m_valid <= 1'b0;
     end
 
-    wire _unused = &{1'b0, restart[0], index[0 +: 16], index[1*16+12 +: 4], index[2*16+12 +: 4], index[4*16 +: 32],
+    wire _unused = &{1'b0, index[0 +: 16], index[1*16+12 +: 4], index[2*16+12 +: 4], index[4*16 +: 32],
                      loops_at_first_unused, at_last[5:1]};
 endmodule
 

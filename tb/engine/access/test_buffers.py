@@ -40,12 +40,13 @@ class Buffers:
         """Writes of compute, (buffer, address) and an address, and of load, {buffer: address}."""
         dut, found = self.dut, []
         data = {buffer: self.vector(buffer) for buffer in range(3)}
-        dut.s_dst_valid.value, dut.s_dst_enable.value = int(dst is not None), (1 << self.lanes) - 1
+        dut.s_wr_valid.value = (1 << dst[0] if dst else 0) | (gate is not None) << GATES
+        dut.s_dst_enable.value = (1 << self.lanes) - 1
         if dst:
-            dut.s_dst_buf.value, dut.s_dst_access.value = dst[0], self.access(dst[1])
+            dut.s_dst_access.value = self.access(dst[1])
             found.append((*dst, self.vector(dst[0])))
             dut.s_dst_data.value = pack(found[-1][2], self.width)
-        dut.s_gate_wr_valid.value, dut.s_gate_wr_access.value = int(gate is not None), self.access(gate)
+        dut.s_gate_wr_access.value = self.access(gate)
         if gate is not None:
             found.append((GATES, gate, self.vector(GATES)))
             dut.s_gate_wr_data.value = pack(found[-1][2], 1)
@@ -121,8 +122,8 @@ class Buffers:
 
 @cocotb.test()
 async def everybody_gets_his_own_in_his_turn(dut):
-    silent = dict.fromkeys(("s_cmp_valid", "s_dst_valid", "s_str_valid", "s_load_valid", "s_gate_rd_valid"), 0)
-    silent |= dict.fromkeys(("s_gate_wr_valid", "s_scale_valid", "s_cmp_channel", "s_cmp_split", "s_cmp_step"), 0)
+    silent = dict.fromkeys(("s_cmp_valid", "s_wr_valid", "s_str_valid", "s_load_valid", "s_gate_rd_valid"), 0)
+    silent |= dict.fromkeys(("s_scale_valid", "s_cmp_channel", "s_cmp_split", "s_cmp_step"), 0)
     await start(dut, s_scrub=0, s_scrub_addr=0, s_cmp_row_channels=0, s_cmp_col_channels=0, s_cmp_col=0, **silent)
     buffers = Buffers(dut)
     for addr in range(DEPTH):

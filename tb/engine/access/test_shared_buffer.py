@@ -44,10 +44,8 @@ class Buffer:
             (1 << self.lanes) - 1,
         )
         # Without its turn, user a may be at work in another buffer.
-        elsewhere = random.getrandbits(1), random.getrandbits(1)
-        dut.a_rd_valid.value = int(a_rd is not None or elsewhere[0])
-        dut.a_wr_valid.value = int(a_wr is not None or elsewhere[1])
-        dut.a_rd_row.value, dut.a_wr_here.value = int(a_rd is not None), int(a_wr is not None)
+        dut.a_rd_valid.value = int(a_rd is not None or random.getrandbits(1))
+        dut.a_rd_row.value = int(a_rd is not None)
         dut.a_rd_other.value = random.getrandbits(ACCESS_W)
         dut.b_rd_mark.value, dut.s_scrub.value = mark, int(scrub is not None)
         dut.s_scrub_addr.value = random.randrange(self.depth) if scrub is None else scrub

@@ -142,12 +142,14 @@ class Bench:
 
     def _results(self):
         dut, found, lanes = self.dut, self.found, self.config.lanes
-        if dut.m_dst_valid.value:
-            banks = found.buffers[int(dut.m_dst_buf.value)]
+        into = int(dut.m_wr_valid.value)
+        assert into & 3 != 3
+        if into & 3:
+            banks = found.buffers[into >> 1 & 1]
             index, valid = self._places(banks, int(dut.m_dst_access.value))
             enable = np.array(unpack(dut.m_dst_enable.value, 1, lanes, signed=False), bool)
             banks.write(index, np.array(unpack(dut.m_dst_data.value, self.dw, lanes)), valid & enable)
-        if dut.m_gate_wr_valid.value:
+        if into & 4:
             index, valid = self._places(found.gate, int(dut.m_gate_wr_access.value))
             found.gate.write(index, np.array(unpack(dut.m_gate_wr_data.value, 1, lanes, signed=False)), valid)
         if dut.m_grad_valid.value:
