@@ -16,6 +16,7 @@ module gc_engine_axi #(
     parameter GRAD_DEPTH = 8192,   // rows in the gradient buffer
     parameter GATE_DEPTH = 16384,  // vectors in the gate buffer
     parameter DSP        = 0,      // multiply-accumulators: 0 inferred, 1 DSP48E2, 2 MULT18X18D
+    parameter ULTRA      = 0,      // 1 operands 0, 2 operands 1, 4 weights, 8 gradients: sum of those in UltraRAM
     parameter HAS_VECTOR  = 1,     // 0: without the unit of VECTOR
     parameter HAS_SOFTMAX = 1,     // 0: without the softmax of LOAD
     parameter HAS_FACTOR  = 1      // 0: without the factors of COMPUTE: dropout, leaky ReLU
@@ -126,7 +127,7 @@ module gc_engine_axi #(
 
     gc_engine #(
         .GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACT_DEPTH(ACT_DEPTH),
-        .WGT_DEPTH(WGT_DEPTH), .GRAD_DEPTH(GRAD_DEPTH), .GATE_DEPTH(GATE_DEPTH), .DSP(DSP),
+        .WGT_DEPTH(WGT_DEPTH), .GRAD_DEPTH(GRAD_DEPTH), .GATE_DEPTH(GATE_DEPTH), .DSP(DSP), .ULTRA(ULTRA),
         .HAS_VECTOR(HAS_VECTOR), .HAS_SOFTMAX(HAS_SOFTMAX), .HAS_FACTOR(HAS_FACTOR)
     ) u_engine (
         .clk(clk), .rst(rst),

@@ -17,6 +17,7 @@ module gc_engine #(
     parameter GRAD_DEPTH = 8192,   // rows in the gradient buffer
     parameter GATE_DEPTH = 16384,  // vectors in the gate buffer
     parameter DSP        = 0,      // multiply-accumulators: 0 inferred, 1 DSP48E2, 2 MULT18X18D
+    parameter ULTRA      = 0,      // 1 operands 0, 2 operands 1, 4 weights, 8 gradients: sum of those in UltraRAM
     parameter HAS_VECTOR  = 1,     // 0: without the unit of VECTOR
     parameter HAS_SOFTMAX = 1,     // 0: without the softmax of LOAD
     parameter HAS_FACTOR  = 1      // 0: without the factors of COMPUTE: dropout, leaky ReLU
@@ -183,7 +184,7 @@ end else begin : g_engine
     wire [COLS*DW-1:0]  upd_wgt_data;
     gc_weight_unit #(
         .COLS(COLS), .COLS_LOG(COLS_LOG), .LANES(LANES), .DW(DW), .DEPTH(WGT_DEPTH), .READ(READ),
-        .MEM_W(MEM_W), .ADDR_W(ADDR_W)
+        .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ULTRA(ULTRA >> 2 & 1)
     ) u_weights (
         .clk(clk), .rst(reset), .start(starts[WLOAD]), .m_done(done[WLOAD]), .m_bad(mismatch[1]),
         .s_instruction(instruction[WLOAD*1024 +: 1024]), .cfg_base(base), .m_rreq_valid(rreq_valid[2]),
@@ -232,7 +233,7 @@ end else begin : g_engine
     wire [LANES*DW-1:0] str_back_data;
     gc_buffers #(
         .GRID(GRID), .COLS(COLS), .COLS_LOG(COLS_LOG), .DW(DW), .ACT_DEPTH(ACT_DEPTH), .GATE_DEPTH(GATE_DEPTH),
-        .SCRUB_W(SCRUB_W), .ACCESS_W(ACCESS_W)
+        .SCRUB_W(SCRUB_W), .ULTRA(ULTRA), .ACCESS_W(ACCESS_W)
     ) u_buffers (
         .clk(clk), .rst(reset), .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr), .s_cmp_valid(cmp_rd_valid),
         .s_cmp_channel(cmp_rd_channel), .s_cmp_split(cmp_rd_split), .s_cmp_step(cmp_rd_step),
@@ -270,7 +271,7 @@ end else begin : g_engine
     wire                  upd_grad_valid, upd_grad_ready, upd_grad_back;
     wire [15:0]           upd_grad_addr;
     wire [COLS*ACC_W-1:0] upd_grad_data;
-    gc_gradient_buffer #(.GRID(GRID), .COLS(COLS), .ACC_W(ACC_W), .DEPTH(GRAD_DEPTH)) u_gradients (
+    gc_gradient_buffer #(.GRID(GRID), .COLS(COLS), .ACC_W(ACC_W), .DEPTH(GRAD_DEPTH), .ULTRA(ULTRA >> 3 & 1)) u_gradients (
         .clk(clk), .rst(reset), .s_clear(program_start), .s_scrub(scrub_valid),
         .s_scrub_addr(scrub_addr[$clog2(GRAD_DEPTH)-1:0]), .s_valid(grad_valid),
         .s_addr(grad_addr[$clog2(GRAD_DEPTH)-1:0]), .s_first(grad_first), .s_acc(grad_acc), .s_rd_valid(upd_grad_valid),

@@ -13,7 +13,8 @@ module gc_gradient_buffer #(
     parameter GRID  = 8,    // 4 or 8
     parameter COLS  = 16,   // GRID..GRID^2, a power of two
     parameter ACC_W = 48,   // 20..48
-    parameter DEPTH = 512   // rows, a power of two, at least 16
+    parameter DEPTH = 512,  // rows, a power of two, at least 16
+    parameter ULTRA = 0     // 1: memories of UltraRAM (gc_ram_sdp)
 ) (
     input  wire                       clk,
     input  wire                       rst,
@@ -93,7 +94,8 @@ module gc_gradient_buffer #(
             gc_gradient_lane #(
                 .GROUPS(GROUPS),
                 .ACC_W (ACC_W),
-                .DEPTH (DEPTH)
+                .DEPTH (DEPTH),
+                .ULTRA (ULTRA)
             ) u_lane (
                 .clk       (clk),
                 .stage     (stage[3:0]),

@@ -9,7 +9,8 @@
 module gc_gradient_lane #(
     parameter GROUPS = 4,    // 1, 2, 4 or 8
     parameter ACC_W  = 48,
-    parameter DEPTH  = 512
+    parameter DEPTH  = 512,
+    parameter ULTRA  = 0     // of gc_ram_sdp
 ) (
     input  wire                     clk,
     input  wire [3:0]               stage,
@@ -70,7 +71,8 @@ module gc_gradient_lane #(
     gc_ram_sdp #(
         .WIDTH  (ACC_W),
         .DEPTH  (DEPTH),
-        .OUT_REG(1)
+        .OUT_REG(1),
+        .ULTRA  (ULTRA)
     ) u_ram (
         .clk      (clk),
         .s_wr_en  (wr_en),

@@ -11,7 +11,8 @@ module gc_operand_buffer #(
     parameter DW        = 16,     // bits of a word, 1..32
     parameter DEPTH     = 2048,   // vectors, power of two
     parameter USER_W    = 1,      // bits that travel beside a read
-    parameter CHANNEL_R = 2       // COLS/GRID: lane rows per pixel of a channel access
+    parameter CHANNEL_R = 2,      // COLS/GRID: lane rows per pixel of a channel access
+    parameter ULTRA     = 0       // 1: banks of UltraRAM (gc_ram_sdp)
 ) (
     input  wire                              clk,
     input  wire                              rst,
@@ -219,7 +220,7 @@ module gc_operand_buffer #(
                 word_q   <= wr_banks[i*(DW+1) +: DW];
             end
 
-            gc_ram_sdp #(.WIDTH(DW), .DEPTH(DEPTH)) u_bank (
+            gc_ram_sdp #(.WIDTH(DW), .DEPTH(DEPTH), .ULTRA(ULTRA)) u_bank (
                 .clk(clk),
                 .s_wr_en(wr_valid_q[3] && enable_q), .s_wr_addr(wr_bank_addr[i*AW +: AW]), .s_wr_data(word_q),
                 .s_rd_en(rd_valid_q[WORDS-2]), .s_rd_addr(rd_bank_addr[i*AW +: AW]), .m_rd_data(rd_banks[i*DW +: DW])

@@ -11,7 +11,8 @@ module gc_weight_bank #(
     parameter ROT_W  = 4,
     parameter PART_W = 2,
     parameter OUT_W  = 2,
-    parameter GROUPS = 1     // no more than the parts
+    parameter GROUPS = 1,    // no more than the parts
+    parameter ULTRA  = 0     // of gc_ram_sdp
 ) (
     input  wire             clk,
     input  wire             s_wr_valid,
@@ -65,7 +66,8 @@ module gc_weight_bank #(
             gc_ram_sdp #(
                 .WIDTH  (DW),
                 .DEPTH  (1 << PLACE_W),
-                .OUT_REG(1)
+                .OUT_REG(1),
+                .ULTRA  (ULTRA)
             ) u_ram (
                 .clk      (clk),
                 .s_wr_en  (s_wr_valid && s_wr_part == p),

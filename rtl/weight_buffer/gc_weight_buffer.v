@@ -16,7 +16,8 @@ module gc_weight_buffer #(
     parameter DEPTH   = 1024,  // rows, a power of two, at least 16
     parameter LATENCY = 4,     // of a read, at least 4
     parameter PARTS   = 4,     // 1, 2, 4 or 8; no more than DEPTH / COLS are made
-    parameter GROUPS  = 1      // of words of a read, a power of two, no more than the parts that are made
+    parameter GROUPS  = 1,     // of words of a read, a power of two, no more than the parts that are made
+    parameter ULTRA   = 0      // 1: memories of UltraRAM (gc_ram_sdp)
 ) (
     input  wire                     clk,
     input  wire                     rst,
@@ -179,7 +180,7 @@ module gc_weight_buffer #(
             end
 
             gc_weight_bank #(
-                .DW(DW), .ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W), .GROUPS(GROUPS)
+                .DW(DW), .ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W), .GROUPS(GROUPS), .ULTRA(ULTRA)
             ) u_bank (
                 .clk(clk),
                 .s_wr_valid(wr_valid_q), .s_wr_part(wr_part_q), .s_wr_place(wr_place_q),

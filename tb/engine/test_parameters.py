@@ -24,6 +24,7 @@ ILLEGAL = {
     "GRAD_DEPTH": ("GRAD_DEPTH_must_be_a_power_of_two_from_16_to_65536", (0, -1, 3, 8, 24, 131072)),
     "GATE_DEPTH": ("GATE_DEPTH_must_be_a_power_of_two_from_64_to_1048576", (0, -1, 3, 32, 96, HUGE)),
     "DSP": ("DSP_not_0_to_2", (-1, 3, HUGE)),
+    "ULTRA": ("ULTRA_not_0_to_15", (-1, 16, HUGE)),
     **dict.fromkeys(PARTS, ("HAS_VECTOR_HAS_SOFTMAX_HAS_FACTOR_must_be_0_or_1", (-1, 2, HUGE))),
 }
 FRONTS = {"axi": "gc_engine_axi", "avalon": "gc_engine_avalon"}
@@ -56,6 +57,12 @@ def test_an_engine_without_parts_is_clean(missing):
     parts = {name: int(name not in missing) for name in PARTS}
     found = lint_parameters("engine", "gc_engine", {"GRID": 4, "COLS": 4} | parts)
     assert not found, f"{parts}: {found}"
+
+
+def test_an_engine_with_ultraram_is_clean():
+    ultra = random.randint(1, 15)
+    found = lint_parameters("engine", "gc_engine", {"GRID": 4, "COLS": 4, "ULTRA": ultra})
+    assert not found, f"ULTRA {ultra}: {found}"
 
 
 @pytest.mark.parametrize("least, most", first(1, [(32, 32), (33, 47)]))

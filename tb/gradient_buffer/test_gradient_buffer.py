@@ -196,6 +196,7 @@ def test_gradient_buffer(grid, cols):
             "COLS": cols,
             "ACC_W": random.choice([20, 48, random.randint(20, 48)]),
             "DEPTH": random.choice([16, 32]),
+            "ULTRA": random.randint(0, 1),
         },
     )
 

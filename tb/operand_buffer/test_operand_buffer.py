@@ -297,6 +297,7 @@ def test_operand_buffer(grid, width, rows):
         "DEPTH": 64 if grid == 4 else 256 if width > 1 else 1 << 20,
         "CHANNEL_R": rows,
         "USER_W": 1 if width == 1 else 3,
+        "ULTRA": random.randint(0, 1),
     }
     run("operand_buffer", "gc_operand_buffer", parameters, sim="icarus" if grid == 4 else "verilator")
 

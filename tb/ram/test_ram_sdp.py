@@ -33,5 +33,25 @@ def test_ram_sdp(width, depth, out_reg):
     run("ram", "gc_ram_sdp", {"WIDTH": width, "DEPTH": depth, "OUT_REG": out_reg})
 
 
-def test_refuses_depth_one():
-    expect_elaboration_error("ram", "gc_ram_sdp", {"DEPTH": 1}, "DEPTH_below_2")
+# Where the number of words in a row of UltraRAM changes, rows that are not full, a word in two memories.
+LIMITS = [(1, 2), (9, 13), (10, 64), (18, 100), (19, 37), (36, 3), (37, 16), (72, 33), (73, 20)]
+
+
+@pytest.mark.parametrize("width, depth", LIMITS)
+def test_ultra(width, depth):
+    """`width` and a random one."""
+    for bits in (width, random.randint(1, 80)):
+        run("ram", "gc_ram_sdp", {"WIDTH": bits, "DEPTH": depth, "OUT_REG": random.randint(0, 1), "ULTRA": 1})
+
+
+@pytest.mark.parametrize(
+    "parameters, reason",
+    [
+        ({"DEPTH": 1}, "DEPTH_below_2"),
+        ({"WIDTH": 0}, "WIDTH_below_1"),
+        ({"OUT_REG": 2}, "OUT_REG_not_0_or_1"),
+        ({"ULTRA": 2}, "ULTRA_not_0_or_1"),
+    ],
+)
+def test_refuses(parameters, reason):
+    expect_elaboration_error("ram", "gc_ram_sdp", parameters, reason)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks of all sizes on an engine with each buffer at its smallest depth, on the compiled RTL, in every bit as the
-reference trainer: a buffer that is too small costs cycles.
+reference trainer: a buffer that is too small costs cycles. Every second engine has its buffers in UltraRAM.
 
 `NETWORKS=50` trains 50 of them, among them maps of 40x40, 70 channels and minibatches of 40.
 """
@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from gradcore.sim.backend import Memory, SimBackend
-from gradcore.sim.build import build_engine
+from gradcore.sim.build import build, engine_parameters
+from gradcore.sim.sources import sources
 from tb.model.compiler.networks import large_network, train
 from tb.support.cases import seeds
 from tb.support.engines import TINY
@@ -28,5 +29,6 @@ def test_rtl_trains_as_the_reference(seed):
     network = large_network(rng, config.data_width, 200 if seed < 3 else 3000, **extreme)
     print(f"seed {seed}: {config} {network}")
     memory = Memory(1 << 26, latency=int(rng.integers(1, 100)), stall=float(rng.choice([0, 0.3])), seed=seed)
-    with SimBackend(build_engine(config)[0], memory) as backend:
+    library, _ = build(sources("engine"), engine_parameters(config) | {"ULTRA": 0 if seed % 2 else 15})
+    with SimBackend(library, memory) as backend:
         train(backend, network, config, seed)

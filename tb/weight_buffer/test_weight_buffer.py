@@ -229,6 +229,7 @@ def test_weight_buffer(cols):
             "LATENCY": random.randint(4, 9),
             "PARTS": parts,
             "GROUPS": random.choice([n for n in (1, 2, 4, 8) if n <= made]),
+            "ULTRA": random.randint(0, 1),
         },
     )
 

@@ -16,6 +16,7 @@ module gc_buffers #(
     parameter ACT_DEPTH  = 2048,
     parameter GATE_DEPTH = 16384,
     parameter SCRUB_W    = 14,    // log2 of the deepest memory
+    parameter ULTRA      = 0,     // of gc_engine: bits 0 and 1 are the operand buffers'
     parameter ACCESS_W   = 1      // bits of an access record: gc_engine says how many
 ) (
     input  wire                    clk,
@@ -69,6 +70,12 @@ module gc_buffers #(
 );
     localparam LANES = GRID*GRID;
 
+    generate
+        if (ULTRA < 0 || ULTRA > 15) begin : g_illegal_ultra
+            gradcore_illegal_parameter_ULTRA_not_0_to_15 u_stop ();
+        end
+    endgenerate
+
     wire [1:0]          str_ready, str_back, str_mark;
     wire [LANES*DW-1:0] data [0:1];
 
@@ -101,7 +108,8 @@ module gc_buffers #(
             localparam [1:0] NUMBER = i;
             wire is_row = s_cmp_row_buf == i;
             gc_shared_buffer #(
-                .GRID(GRID), .DW(DW), .DEPTH(ACT_DEPTH), .COLS(COLS), .COLS_LOG(COLS_LOG), .ACCESS_W(ACCESS_W)
+                .GRID(GRID), .DW(DW), .DEPTH(ACT_DEPTH), .COLS(COLS), .COLS_LOG(COLS_LOG), .ACCESS_W(ACCESS_W),
+                .ULTRA(ULTRA >> i & 1)
             ) u_shared (
                 .clk(clk), .rst(rst),
                 .a_rd_valid(s_cmp_valid), .a_rd_row(is_row), .a_rd_access(s_cmp_row), .a_rd_other(s_cmp_col),

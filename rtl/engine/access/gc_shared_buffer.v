@@ -14,6 +14,7 @@ module gc_shared_buffer #(
     parameter COLS      = 16,
     parameter COLS_LOG  = 4,
     parameter MARK_W    = 1,
+    parameter ULTRA     = 0,    // of gc_operand_buffer
     parameter ACCESS_W  = 1     // bits of an access record: gc_engine says how many
 ) (
     input  wire                    clk,
@@ -116,7 +117,9 @@ module gc_shared_buffer #(
     assign m_b_valid  = rd_valid && rd_user;
     assign m_b_mark   = rd_mark;
 
-    gc_operand_buffer #(.GRID(GRID), .DW(DW), .DEPTH(DEPTH), .USER_W(MARK_W+1), .CHANNEL_R(COLS/GRID)) u_buffer (
+    gc_operand_buffer #(
+        .GRID(GRID), .DW(DW), .DEPTH(DEPTH), .USER_W(MARK_W+1), .CHANNEL_R(COLS/GRID), .ULTRA(ULTRA)
+    ) u_buffer (
         .clk(clk), .rst(rst),
         .s_wr_valid(a_wr_valid || b_wr_valid || scrub_q),
         .s_wr_addr(wr_addr[AW-1:0]), .s_wr_chan(wr_chan),

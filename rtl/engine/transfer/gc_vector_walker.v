@@ -53,27 +53,28 @@ module gc_vector_walker (
         .index(index)
     );
 
-    // A step adds the stride of the loop that it advances to where that loop was, which is where it and all loops
-    // inside it are then. The sums wait for no step: the address comes from registers.
+    // A step takes the loop that it advances to its next address, and all loops inside it begin there. The sums wait for
+    // no step, and the address comes from a register.
     wire [6*16-1:0] stride = {cfg_stride_qx, cfg_stride_qy, 16'd1, cfg_stride_x, cfg_stride_y, cfg_stride_b};
-    wire [19:0]     next [0:6];      // of the loop that advances, if it is l or inside it
-
-    assign next[6] = 20'd0;
+    wire [6*20-1:0] addr;
+    wire [6*20-1:0] moved;           // of the loop that advances
+    wire [19:0]     next = moved[0 +: 20] | moved[20 +: 20] | moved[40 +: 20] | moved[60 +: 20] | moved[80 +: 20]
+                         | moved[100 +: 20];
 
     genvar l;
     generate
         for (l = 0; l < 6; l = l + 1) begin : g_loop
-            reg  [19:0] at_q;
-            wire [19:0] sum = at_q + {4'd0, stride[l*16 +: 16]};
-
-            assign next[l] = next[l+1] | {20{advance[l]}} & sum;
-            always @(posedge clk)
-                if (start)                                   at_q <= cfg_base;
-                else if (step && (advance[l] || restart[l])) at_q <= next[0];
+            wire [19:0] after;
+            gc_walker_loop u_loop (
+                .clk(clk), .start(start), .s_base(cfg_base), .s_stride(stride[l*16 +: 16]),
+                .s_take(step && (advance[l] || restart[l])), .s_next(next),
+                .m_addr(addr[l*20 +: 20]), .m_after(after)
+            );
+            assign moved[l*20 +: 20] = after & {20{advance[l]}};
         end
     endgenerate
 
-    assign m_addr = g_loop[5].at_q;
+    assign m_addr = addr[100 +: 20];
     assign m_y0   = index[1*16 +: 12] << cfg_fold;
     assign m_x0   = index[2*16 +: 12] << cfg_fold;
     assign m_chan = index[3*16 +: 16];
@@ -85,7 +86,7 @@ module gc_vector_walker (
         if (rst)                  m_valid <= 1'b0;
     end
 
-    wire _unused = &{1'b0, index[0 +: 16], index[1*16+12 +: 4], index[2*16+12 +: 4], index[4*16 +: 32],
+    wire _unused = &{1'b0, addr, index[0 +: 16], index[1*16+12 +: 4], index[2*16+12 +: 4], index[4*16 +: 32],
                      loops_at_first_unused, at_last[5:1]};
 endmodule
 

@@ -16,7 +16,8 @@ module gc_weight_unit #(
     parameter DEPTH    = 8192,
     parameter READ     = 7,
     parameter MEM_W    = 512,
-    parameter ADDR_W   = 48
+    parameter ADDR_W   = 48,
+    parameter ULTRA    = 0     // of gc_weight_buffer
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -117,7 +118,7 @@ module gc_weight_unit #(
     wire [GROUPS*COLS*DW-1:0] rd_data;
     assign m_rd_data = {(ALL/GROUPS){rd_data}};
     gc_weight_buffer #(
-        .COLS(COLS), .DW(DW), .DEPTH(DEPTH), .LATENCY(READ), .PARTS(ALL > 4 ? 8 : 4), .GROUPS(GROUPS)
+        .COLS(COLS), .DW(DW), .DEPTH(DEPTH), .LATENCY(READ), .PARTS(ALL > 4 ? 8 : 4), .GROUPS(GROUPS), .ULTRA(ULTRA)
     ) u_buffer (
         .clk(clk), .rst(rst),
         .s_wr_valid(row_valid), .s_wr_addr(row_q[ROW_W-1:0]), .s_wr_rot(index[16 +: COLS_LOG]), .s_wr_data(row),

@@ -151,4 +151,5 @@ async def everybody_gets_his_own_in_his_turn(dut):
 @pytest.mark.parametrize("grid, cols, width", first(2, [(4, 4, 8), (4, 8, 11), (8, 16, 16)]))
 def test_buffers(grid, cols, width):
     sizes = {"GRID": grid, "COLS": cols, "COLS_LOG": cols.bit_length() - 1, "DW": width, "ACCESS_W": ACCESS_W}
-    run("engine", "gc_buffers", sizes | {"ACT_DEPTH": DEPTH, "GATE_DEPTH": DEPTH, "SCRUB_W": 6})
+    depths = {"ACT_DEPTH": DEPTH, "GATE_DEPTH": DEPTH, "SCRUB_W": 6}
+    run("engine", "gc_buffers", sizes | depths | {"ULTRA": random.randint(0, 15)})
