@@ -9,6 +9,7 @@ from gradcore.isa.config import PRESETS, EngineConfig
 # Blocks by depth x width, one write and one read port; how many a chip has. A RAMB36 is two RAMB18.
 RAMB18 = ((16384, 1), (8192, 2), (4096, 4), (2048, 9), (1024, 18), (512, 36))
 ULTRARAM = ((4096, 72),)
+ULTRA = {"operands": 0b0011, "weights": 0b0100, "gradients": 0b1000}  # bits of the parameter of gc_engine
 M20K = ((16384, 1), (8192, 2), (4096, 5), (2048, 10), (1024, 20), (512, 40))
 VU9P = {"RAMB36": 2160, "UltraRAM": 960}
 KU115 = {"RAMB36": 2160}
@@ -31,6 +32,11 @@ class Memories:
         each = min(-(-self.depth // depth) * -(-self.width // width) for depth, width in shapes)
         return self.count * each
 
+    def in_rows(self) -> "Memories":
+        """The same words as gc_ram_ultra keeps them: several of up to 36 bits in a row of 72."""
+        words = next((words for words in (8, 4, 2) if words * self.width <= 72), 1)
+        return replace(self, depth=-(-self.depth // words), width=max(self.width, 72))
+
 
 def memories(config: EngineConfig) -> list:
     """The engine's buffers: two operand buffers and the gate buffer have a bank for each lane, the weight buffer has
@@ -51,12 +57,18 @@ def memories(config: EngineConfig) -> list:
     ]
 
 
-def placed(found: Memories, config: EngineConfig) -> dict[str, int]:
-    """Blocks of a kind of memory on a VU9P: gradients are wide enough for UltraRAM; with 64 columns half of the
-    operand buffers' banks go there, too, because the weights need the block RAM."""
-    share = {"gradients": 2, "operands": int(config.cols == 64)}.get(found.name, 0)
-    ultra, block = (replace(found, count=found.count * part // 2) for part in (share, 2 - share))
-    counts = {"RAMB36": -(-block.blocks(RAMB18) // 2), "UltraRAM": ultra.blocks(ULTRARAM)}
+def ultra(config: EngineConfig) -> int:
+    """The parameter ULTRA of the engine on a VU9P: gradients fill the rows of UltraRAM; with 64 columns an operand
+    buffer goes there, too, because the weights need the block RAM."""
+    return ULTRA["gradients"] | (0b0010 if config.cols == 64 else 0)
+
+
+def placed(found: Memories, chosen: int) -> dict[str, int]:
+    """Blocks of a kind of memory on an UltraScale+ with the parameter ULTRA `chosen`."""
+    bits = ULTRA.get(found.name, 0)
+    there = found.count * (chosen & bits).bit_count() // max(bits.bit_count(), 1)
+    block = -(-replace(found, count=found.count - there).blocks(RAMB18) // 2)
+    counts = {"RAMB36": block, "UltraRAM": replace(found, count=there).in_rows().blocks(ULTRARAM)}
     return {kind: count for kind, count in counts.items() if count}
 
 
@@ -69,13 +81,13 @@ def full(used: int, kind: str, chip: dict[str, int]) -> str:
 def table() -> list:
     """The presets and their blocks, as lines of Markdown."""
     rows = [
-        "| preset | buffer | memories | depth x bits | VU9P | KU115, RAMB36 | 1SG280, M20K |",
+        "| preset | buffer | memories | depth x bits | VU9P, with `ULTRA` | KU115, RAMB36 | 1SG280, M20K |",
         "|---|---|--:|--:|--:|--:|--:|",
     ]
     for name, config in PRESETS.items():
         used, ramb36, m20k = dict.fromkeys(VU9P, 0), 0, 0
         for found in memories(config):
-            blocks, alone = placed(found, config), -(-found.blocks(RAMB18) // 2)
+            blocks, alone = placed(found, ultra(config)), -(-found.blocks(RAMB18) // 2)
             used |= {kind: used[kind] + count for kind, count in blocks.items()}
             ramb36, m20k = ramb36 + alone, m20k + found.blocks(M20K)
             shape, text = f"{found.depth} x {found.width}", ", ".join(f"{n} {kind}" for kind, n in blocks.items())
@@ -84,5 +96,5 @@ def table() -> list:
             )
         sums = ", ".join(f"{n} {kind} ({full(n, kind, VU9P)})" for kind, n in used.items())
         rest = f"{ramb36} ({full(ramb36, 'RAMB36', KU115)})", f"{m20k} ({full(m20k, 'M20K', S10_1SG280)})"
-        rows.append(f"| **{name}** | **sum** | | | **{sums}** | **{rest[0]}** | **{rest[1]}** |")
+        rows.append(f"| **{name}** | **sum** | | | **`ULTRA` {ultra(config)}: {sums}** | **{rest[0]}** | **{rest[1]}** |")
     return rows
