@@ -12,6 +12,7 @@ module gc_engine_avalon #(
     parameter ACC_W      = 48,     // bits of a sum, 2*DW+4 (24 at least) to 48
     parameter MEM_W      = 512,    // bits of a memory beat, 64..512
     parameter ADDR_W     = 48,     // bits of a byte address, 32..48
+    parameter BURST      = 32,     // beats of a burst, at most: a power of two, 8..128
     parameter ACT_DEPTH  = 2048,   // vectors in each operand buffer
     parameter WGT_DEPTH  = 8192,   // rows in the weight buffer
     parameter GRAD_DEPTH = 8192,   // rows in the gradient buffer
@@ -101,9 +102,9 @@ module gc_engine_avalon #(
     );
 
     gc_engine #(
-        .GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACT_DEPTH(ACT_DEPTH),
-        .WGT_DEPTH(WGT_DEPTH), .GRAD_DEPTH(GRAD_DEPTH), .GATE_DEPTH(GATE_DEPTH), .DSP(DSP), .ULTRA(ULTRA),
-        .HAS_VECTOR(HAS_VECTOR), .HAS_SOFTMAX(HAS_SOFTMAX), .HAS_FACTOR(HAS_FACTOR)
+        .GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .BURST(BURST),
+        .ACT_DEPTH(ACT_DEPTH), .WGT_DEPTH(WGT_DEPTH), .GRAD_DEPTH(GRAD_DEPTH), .GATE_DEPTH(GATE_DEPTH), .DSP(DSP),
+        .ULTRA(ULTRA), .HAS_VECTOR(HAS_VECTOR), .HAS_SOFTMAX(HAS_SOFTMAX), .HAS_FACTOR(HAS_FACTOR)
     ) u_engine (
         .clk(clk), .rst(rst),
         .s_reg_write(reg_write), .s_reg_addr(reg_addr), .s_reg_wdata(reg_wdata), .s_reg_strb(reg_strb),

@@ -8,8 +8,8 @@
 module gc_dma_reader #(
     parameter ADDR_W    = 48,
     parameter MEM_W     = 512,
-    parameter DEPTH     = 128,   // beats in flight or waiting, power of two up to 512
-    parameter MAX_BURST = 32     // beats, at most DEPTH
+    parameter MAX_BURST = 32,    // beats, at most DEPTH
+    parameter DEPTH     = MAX_BURST > 32 ? 4*MAX_BURST : 128   // beats in flight or waiting, power of two up to 512
 ) (
     input  wire              clk,
     input  wire              rst,

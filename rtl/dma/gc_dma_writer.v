@@ -8,8 +8,8 @@
 module gc_dma_writer #(
     parameter ADDR_W    = 48,
     parameter MEM_W     = 512,
-    parameter DEPTH     = 64,    // beats, power of two
-    parameter MAX_BURST = 32     // beats, at most DEPTH
+    parameter MAX_BURST = 32,    // beats, at most DEPTH
+    parameter DEPTH     = MAX_BURST > 32 ? 2*MAX_BURST : 64    // beats, power of two
 ) (
     input  wire               clk,
     input  wire               rst,

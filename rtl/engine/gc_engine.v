@@ -12,6 +12,7 @@ module gc_engine #(
     parameter ACC_W      = 48,     // bits of a sum, 2*DW+4 (24 at least) to 48
     parameter MEM_W      = 512,    // bits of a memory beat, 64..512
     parameter ADDR_W     = 48,     // bits of a byte address, 32..48
+    parameter BURST      = 32,     // beats of a burst, at most: a power of two, 8..128
     parameter ACT_DEPTH  = 2048,   // vectors in each operand buffer
     parameter WGT_DEPTH  = 8192,   // rows in the weight buffer
     parameter GRAD_DEPTH = 8192,   // rows in the gradient buffer
@@ -66,6 +67,8 @@ end else if (MEM_W < 64 || MEM_W > 512 || (MEM_W & (MEM_W-1)) != 0) begin : g_il
     gradcore_illegal_parameter_MEM_W_must_be_a_power_of_two_from_64_to_512 u_stop ();
 end else if (ADDR_W < 32 || ADDR_W > 48) begin : g_illegal_addr_w
     gradcore_illegal_parameter_ADDR_W_must_be_32_to_48 u_stop ();
+end else if (BURST < 8 || BURST > 128 || (BURST & (BURST-1)) != 0) begin : g_illegal_burst
+    gradcore_illegal_parameter_BURST_must_be_a_power_of_two_from_8_to_128 u_stop ();
 end else if (ACT_DEPTH < 64 || ACT_DEPTH > 65536 || (ACT_DEPTH & (ACT_DEPTH-1)) != 0) begin : g_illegal_act_depth
     gradcore_illegal_parameter_ACT_DEPTH_must_be_a_power_of_two_from_64_to_65536 u_stop ();
 end else if (WGT_DEPTH < 16 || WGT_DEPTH > 65536 || (WGT_DEPTH & (WGT_DEPTH-1)) != 0) begin : g_illegal_wgt_depth
@@ -90,7 +93,6 @@ end else begin : g_engine
     localparam DEEP     = GRAD_DEPTH > GATE_DEPTH ? GRAD_DEPTH : GATE_DEPTH;
     localparam DEEPEST  = DEEPER > DEEP ? DEEPER : DEEP;
     localparam SCRUB_W  = $clog2(DEEPEST > 512 ? DEEPEST : 512);   // 512: pairs of points of VECTOR's table
-    wire [1:0] sts_unused;
 
     // ---- Memory clients, client n at bit n, flattened buses
     wire [R-1:0]         rreq_valid, rreq_ready, rdat_valid;
@@ -132,9 +134,9 @@ end else begin : g_engine
     wire [5:0]            saturated;  // compute 2, update, store 2, load
     wire [63:0]           loss, loss_load;
     gc_control #(
-        .ADDR_W(ADDR_W), .MEM_W(MEM_W), .GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .WINDOWS(WINDOWS),
-        .ACT_DEPTH(ACT_DEPTH), .WGT_DEPTH(WGT_DEPTH), .GRAD_DEPTH(GRAD_DEPTH), .GATE_DEPTH(GATE_DEPTH),
-        .HAS_VECTOR(HAS_VECTOR), .HAS_SOFTMAX(HAS_SOFTMAX), .HAS_FACTOR(HAS_FACTOR)
+        .ADDR_W(ADDR_W), .MEM_W(MEM_W), .BURST(BURST), .GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W),
+        .WINDOWS(WINDOWS), .ACT_DEPTH(ACT_DEPTH), .WGT_DEPTH(WGT_DEPTH), .GRAD_DEPTH(GRAD_DEPTH),
+        .GATE_DEPTH(GATE_DEPTH), .HAS_VECTOR(HAS_VECTOR), .HAS_SOFTMAX(HAS_SOFTMAX), .HAS_FACTOR(HAS_FACTOR)
     ) u_control (
         .clk(clk), .rst(rst), .core_rst(core_rst), .irq(irq), .cfg_windows(windows), .m_abort(abort),
         .m_forget(m_forget), .s_quiet(quiet), .s_moves(moves), .s_fault(fault), .s_compute_room(compute_room),
@@ -164,7 +166,8 @@ end else begin : g_engine
     wire [LANES*DW-1:0] load_wr_data;
     wire [LANES-1:0]    load_wr_gate, gate_rd_data;
     gc_load_unit #(
-        .GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W), .HAS_SOFTMAX(HAS_SOFTMAX)
+        .GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .BURST(BURST), .ACCESS_W(ACCESS_W),
+        .HAS_SOFTMAX(HAS_SOFTMAX)
     ) u_load (
         .clk(clk), .rst(reset), .start(starts[LOAD]), .m_done(done[LOAD]), .m_bad(mismatch[0]),
         .s_instruction(instruction[LOAD*1024 +: 1024]), .cfg_base(base), .m_rreq_valid(rreq_valid[1]),
@@ -183,8 +186,8 @@ end else begin : g_engine
     wire [LANES*DW-1:0] wgt_rd_data;
     wire [COLS*DW-1:0]  upd_wgt_data;
     gc_weight_unit #(
-        .COLS(COLS), .COLS_LOG(COLS_LOG), .LANES(LANES), .DW(DW), .DEPTH(WGT_DEPTH), .READ(READ),
-        .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ULTRA(ULTRA >> 2 & 1)
+        .COLS(COLS), .COLS_LOG(COLS_LOG), .LANES(LANES), .DW(DW), .DEPTH(WGT_DEPTH), .READ(READ), .MEM_W(MEM_W),
+        .ADDR_W(ADDR_W), .BURST(BURST), .ULTRA(ULTRA >> 2 & 1)
     ) u_weights (
         .clk(clk), .rst(reset), .start(starts[WLOAD]), .m_done(done[WLOAD]), .m_bad(mismatch[1]),
         .s_instruction(instruction[WLOAD*1024 +: 1024]), .cfg_base(base), .m_rreq_valid(rreq_valid[2]),
@@ -200,6 +203,7 @@ end else begin : g_engine
     wire                   cmp_rd_valid, cmp_rd_channel, cmp_rd_row_buf, cmp_gate_rd_valid, grad_valid, grad_first;
     wire [2:0]             cmp_wr_valid;
     wire                   hold;         // STORE is to read a buffer in the next cycle
+    wire                   draining_unused;
     wire [ACCESS_W-1:0]    cmp_rd_row, cmp_rd_col, dst_access, cmp_gate_rd_access, cmp_gate_wr_access;
     wire [COLS_LOG-1:0]    cmp_rd_step;
     wire [15:0]            cmp_rd_row_channels, cmp_rd_col_channels, grad_addr;
@@ -216,14 +220,13 @@ end else begin : g_engine
         .m_rd_channel(cmp_rd_channel), .m_rd_split(cmp_rd_split), .m_rd_step(cmp_rd_step),
         .m_rd_row_buf(cmp_rd_row_buf), .m_rd_row(cmp_rd_row), .m_rd_row_channels(cmp_rd_row_channels),
         .m_rd_col(cmp_rd_col), .m_rd_col_channels(cmp_rd_col_channels), .s_rd_data0(rd_data0), .s_rd_data1(rd_data1),
-        .m_wr_valid(cmp_wr_valid), .m_dst_access(dst_access), .m_dst_enable(dst_enable),
-        .m_dst_data(dst_data), .m_wgt_valid(wgt_rd_valid), .m_wgt_addr(wgt_rd_addr), .m_wgt_rot(wgt_rd_rot),
-        .m_wgt_ramp(wgt_rd_ramp), .s_wgt_data(wgt_rd_data), .m_gate_rd_valid(cmp_gate_rd_valid),
-        .m_gate_rd_access(cmp_gate_rd_access), .s_gate_rd_data(gate_rd_data),
-        .m_gate_wr_access(cmp_gate_wr_access), .m_gate_wr_data(cmp_gate_wr_data), .m_grad_valid(grad_valid),
-        .m_grad_first(grad_first), .m_grad_addr(grad_addr), .m_grad_acc(grad_acc), .s_clear(program_start),
-        .sts_loss(loss), .sts_step(step), .sts_pad(pad), .sts_yield(yield), .sts_saturated(saturated[1:0]),
-        .sts_draining(sts_unused[0])
+        .m_wr_valid(cmp_wr_valid), .m_dst_access(dst_access), .m_dst_enable(dst_enable), .m_dst_data(dst_data),
+        .m_wgt_valid(wgt_rd_valid), .m_wgt_addr(wgt_rd_addr), .m_wgt_rot(wgt_rd_rot), .m_wgt_ramp(wgt_rd_ramp),
+        .s_wgt_data(wgt_rd_data), .m_gate_rd_valid(cmp_gate_rd_valid), .m_gate_rd_access(cmp_gate_rd_access),
+        .s_gate_rd_data(gate_rd_data), .m_gate_wr_access(cmp_gate_wr_access), .m_gate_wr_data(cmp_gate_wr_data),
+        .m_grad_valid(grad_valid), .m_grad_first(grad_first), .m_grad_addr(grad_addr), .m_grad_acc(grad_acc),
+        .s_clear(program_start), .sts_loss(loss), .sts_step(step), .sts_pad(pad), .sts_yield(yield),
+        .sts_saturated(saturated[1:0]), .sts_draining(draining_unused)
     );
 
     // ---- Operand buffers and gate buffer
@@ -239,61 +242,55 @@ end else begin : g_engine
         .s_cmp_channel(cmp_rd_channel), .s_cmp_split(cmp_rd_split), .s_cmp_step(cmp_rd_step),
         .s_cmp_row_buf(cmp_rd_row_buf), .s_cmp_row(cmp_rd_row), .s_cmp_row_channels(cmp_rd_row_channels),
         .s_cmp_col(cmp_rd_col), .s_cmp_col_channels(cmp_rd_col_channels), .m_data0(rd_data0), .m_data1(rd_data1),
-        .s_wr_valid(cmp_wr_valid), .s_dst_access(dst_access), .s_dst_enable(dst_enable),
-        .s_dst_data(dst_data), .s_str_valid(str_rd_valid), .s_str_ready(str_rd_ready), .s_str_buffer(str_rd_buffer),
+        .s_wr_valid(cmp_wr_valid), .s_dst_access(dst_access), .s_dst_enable(dst_enable), .s_dst_data(dst_data),
+        .s_str_valid(str_rd_valid), .s_str_ready(str_rd_ready), .s_str_buffer(str_rd_buffer),
         .s_str_access(str_rd_access), .s_str_mark(str_rd_mark), .s_str_urgent(str_rd_urgent), .m_hold(hold),
         .m_str_valid(str_back), .m_str_mark(str_back_mark), .m_str_data(str_back_data), .s_load_valid(load_wr_valid),
         .s_load_ready(load_wr_ready), .s_load_access(load_wr_access), .s_load_data(load_wr_data),
         .s_load_gate_access(load_wr_gate_access), .s_load_gate(load_wr_gate), .s_gate_rd_valid(cmp_gate_rd_valid),
-        .s_gate_rd_access(cmp_gate_rd_access), .m_gate_data(gate_rd_data),
-        .s_gate_wr_access(cmp_gate_wr_access), .s_gate_wr_data(cmp_gate_wr_data), .s_scale_valid(load_gate_valid),
-        .s_scale_ready(load_gate_ready), .s_scale_access(load_gate_access), .m_scale_valid(load_gate_back)
+        .s_gate_rd_access(cmp_gate_rd_access), .m_gate_data(gate_rd_data), .s_gate_wr_access(cmp_gate_wr_access),
+        .s_gate_wr_data(cmp_gate_wr_data), .s_scale_valid(load_gate_valid), .s_scale_ready(load_gate_ready),
+        .s_scale_access(load_gate_access), .m_scale_valid(load_gate_back)
     );
 
     // ---- Store and vector
     gc_store_side #(
-        .GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W), .HAS_VECTOR(HAS_VECTOR)
+        .GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .BURST(BURST), .ACCESS_W(ACCESS_W),
+        .HAS_VECTOR(HAS_VECTOR)
     ) u_store (
         .clk(clk), .rst(reset), .start(starts[STORE]), .m_done(done[STORE]), .m_bad(mismatch[2]),
         .sts_saturated(saturated[4:3]), .s_instruction(instruction[STORE*1024 +: 1024]), .cfg_base(base),
         .cfg_seed(seed), .m_rd_urgent(str_rd_urgent), .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr[8:0]),
-        .m_rd_valid(str_rd_valid), .m_rd_ready(str_rd_ready), .m_rd_buffer(str_rd_buffer),
-        .m_rd_access(str_rd_access), .m_rd_mark(str_rd_mark), .s_rd_valid(str_back),
-        .s_rd_mark(str_back_mark), .s_rd_data(str_back_data), .m_rreq_valid(rreq_valid[5]),
-        .m_rreq_ready(rreq_ready[5]), .m_rreq_addr(rreq_addr[5*ADDR_W +: ADDR_W]), .m_rreq_len(rreq_len[40 +: 8]),
-        .s_rdat_valid(rdat_valid[5]), .s_rdat_data(rdat_data), .m_wreq_valid(wreq_valid[1:0]),
-        .m_wreq_ready(wreq_ready[1:0]), .m_wreq_addr(wreq_addr[0 +: 2*ADDR_W]), .m_wreq_len(wreq_len[0 +: 16]),
-        .m_wdat_valid(wdat_valid[1:0]), .m_wdat_ready(wdat_ready[1:0]), .m_wdat_data(wdat_data[0 +: 2*MEM_W]),
-        .m_wdat_strb(wdat_strb[0 +: 2*MEM_W/8]), .m_wdat_last(wdat_last[1:0]), .s_wrsp_valid(wrsp_valid[1:0])
+        .m_rd_valid(str_rd_valid), .m_rd_ready(str_rd_ready), .m_rd_buffer(str_rd_buffer), .m_rd_access(str_rd_access),
+        .m_rd_mark(str_rd_mark), .s_rd_valid(str_back), .s_rd_mark(str_back_mark), .s_rd_data(str_back_data),
+        .m_rreq_valid(rreq_valid[5]), .m_rreq_ready(rreq_ready[5]), .m_rreq_addr(rreq_addr[5*ADDR_W +: ADDR_W]),
+        .m_rreq_len(rreq_len[40 +: 8]), .s_rdat_valid(rdat_valid[5]), .s_rdat_data(rdat_data),
+        .m_wreq_valid(wreq_valid[1:0]), .m_wreq_ready(wreq_ready[1:0]), .m_wreq_addr(wreq_addr[0 +: 2*ADDR_W]),
+        .m_wreq_len(wreq_len[0 +: 16]), .m_wdat_valid(wdat_valid[1:0]), .m_wdat_ready(wdat_ready[1:0]),
+        .m_wdat_data(wdat_data[0 +: 2*MEM_W]), .m_wdat_strb(wdat_strb[0 +: 2*MEM_W/8]), .m_wdat_last(wdat_last[1:0]),
+        .s_wrsp_valid(wrsp_valid[1:0])
     );
 
     // ---- Gradients and update
-    wire                  upd_grad_valid, upd_grad_ready, upd_grad_back;
-    wire [15:0]           upd_grad_addr;
-    wire [COLS*ACC_W-1:0] upd_grad_data;
-    gc_gradient_buffer #(.GRID(GRID), .COLS(COLS), .ACC_W(ACC_W), .DEPTH(GRAD_DEPTH), .ULTRA(ULTRA >> 3 & 1)) u_gradients (
-        .clk(clk), .rst(reset), .s_clear(program_start), .s_scrub(scrub_valid),
-        .s_scrub_addr(scrub_addr[$clog2(GRAD_DEPTH)-1:0]), .s_valid(grad_valid),
-        .s_addr(grad_addr[$clog2(GRAD_DEPTH)-1:0]), .s_first(grad_first), .s_acc(grad_acc), .s_rd_valid(upd_grad_valid),
-        .s_rd_ready(upd_grad_ready), .s_rd_addr(upd_grad_addr[$clog2(GRAD_DEPTH)-1:0]), .m_rd_valid(upd_grad_back),
-        .m_rd_data(upd_grad_data), .sts_idle(sts_unused[1]), .sts_overflow(overflow)
-    );
-    gc_update_unit #(.COLS(COLS), .DW(DW), .ACC_W(ACC_W), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_update (
+    gc_update_side #(
+        .GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .DEPTH(GRAD_DEPTH), .MEM_W(MEM_W), .ADDR_W(ADDR_W),
+        .BURST(BURST), .ULTRA(ULTRA >> 3 & 1)
+    ) u_update (
         .clk(clk), .rst(reset), .start(starts[UPDATE]), .m_done(done[UPDATE]), .m_bad(mismatch[3]),
         .s_instruction(instruction[UPDATE*1024 +: 1024]), .cfg_base(base), .cfg_seed(seed), .cfg_rate(rate),
-        .m_grad_valid(upd_grad_valid), .m_grad_ready(upd_grad_ready), .m_grad_addr(upd_grad_addr),
-        .s_grad_valid(upd_grad_back), .s_grad_data(upd_grad_data), .m_wgt_valid(upd_wgt_valid),
-        .m_wgt_ready(upd_wgt_ready), .m_wgt_addr(upd_wgt_addr), .m_wgt_rot(upd_wgt_rot), .s_wgt_valid(upd_wgt_back),
-        .s_wgt_data(upd_wgt_data), .m_rreq_valid(rreq_valid[4:3]), .m_rreq_ready(rreq_ready[4:3]),
-        .m_rreq_addr(rreq_addr[3*ADDR_W +: 2*ADDR_W]), .m_rreq_len(rreq_len[24 +: 16]), .s_rdat_valid(rdat_valid[4:3]),
-        .s_rdat_data(rdat_data), .s_rdat_last(rdat_last), .m_wreq_valid(wreq_valid[3:2]),
-        .m_wreq_ready(wreq_ready[3:2]), .m_wreq_addr(wreq_addr[2*ADDR_W +: 2*ADDR_W]), .m_wreq_len(wreq_len[16 +: 16]),
-        .m_wdat_valid(wdat_valid[3:2]), .m_wdat_ready(wdat_ready[3:2]), .m_wdat_data(wdat_data[2*MEM_W +: 2*MEM_W]),
-        .m_wdat_strb(wdat_strb[2*MEM_W/8 +: 2*MEM_W/8]), .m_wdat_last(wdat_last[3:2]), .s_wrsp_valid(wrsp_valid[3:2]),
+        .s_clear(program_start), .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr[$clog2(GRAD_DEPTH)-1:0]),
+        .s_grad_valid(grad_valid), .s_grad_addr(grad_addr), .s_grad_first(grad_first), .s_grad_acc(grad_acc),
+        .m_wgt_valid(upd_wgt_valid), .m_wgt_ready(upd_wgt_ready), .m_wgt_addr(upd_wgt_addr), .m_wgt_rot(upd_wgt_rot),
+        .s_wgt_valid(upd_wgt_back), .s_wgt_data(upd_wgt_data), .m_rreq_valid(rreq_valid[4:3]),
+        .m_rreq_ready(rreq_ready[4:3]), .m_rreq_addr(rreq_addr[3*ADDR_W +: 2*ADDR_W]), .m_rreq_len(rreq_len[24 +: 16]),
+        .s_rdat_valid(rdat_valid[4:3]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last),
+        .m_wreq_valid(wreq_valid[3:2]), .m_wreq_ready(wreq_ready[3:2]), .m_wreq_addr(wreq_addr[2*ADDR_W +: 2*ADDR_W]),
+        .m_wreq_len(wreq_len[16 +: 16]), .m_wdat_valid(wdat_valid[3:2]), .m_wdat_ready(wdat_ready[3:2]),
+        .m_wdat_data(wdat_data[2*MEM_W +: 2*MEM_W]), .m_wdat_strb(wdat_strb[2*MEM_W/8 +: 2*MEM_W/8]),
+        .m_wdat_last(wdat_last[3:2]), .s_wrsp_valid(wrsp_valid[3:2]), .sts_overflow(overflow),
         .sts_saturated(saturated[2])
     );
-
-    wire _unused = &{1'b0, sts_unused, grad_addr, upd_grad_addr};
+    wire _unused = &{1'b0, draining_unused};
 end endgenerate
 endmodule
 

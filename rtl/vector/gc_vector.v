@@ -12,7 +12,8 @@ module gc_vector #(
     parameter GRID   = 8,     // 4 or 8
     parameter DW     = 16,    // bits of a data word, 8..16
     parameter MEM_W  = 512,   // bits of a memory beat, 64..512
-    parameter ADDR_W = 48
+    parameter ADDR_W = 48,
+    parameter BURST  = 32   // beats of a burst, at most: power of two, 8..128
 ) (
     input  wire               clk,
     input  wire               rst,
@@ -177,7 +178,7 @@ module gc_vector #(
     );
     wire             beat_valid, beat_ready, drained_unused;
     wire [MEM_W-1:0] beat;
-    gc_dma_reader #(.ADDR_W(ADDR_W), .MEM_W(MEM_W)) u_reader (
+    gc_dma_reader #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .MAX_BURST(BURST)) u_reader (
         .clk(clk), .rst(rst), .s_valid(read_valid), .s_ready(read_ready), .s_addr({read_at, {BEAT{1'b0}}}),
         .s_run_beats({{(32-PW){1'b0}}, made[PW-1:0]} + 32'd1),
         .s_n1(16'd1), .s_stride1(32'd0), .s_n2(16'd1), .s_stride2(32'd0),
@@ -222,7 +223,7 @@ module gc_vector #(
 
     // ---- The result
     wire        written;
-    gc_vector_result #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .PART(PART)) u_result (
+    gc_vector_result #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .BURST(BURST), .PART(PART)) u_result (
         .clk(clk), .rst(rst), .start(begins && !plain_q), .cfg_out(out), .cfg_behind(cfg_index_behind),
         .cfg_n_beats(cfg_n_beats), .cfg_n_y(cfg_n_y), .cfg_n_x(cfg_n_x),
         .s_valid(word_valid), .s_ready(word_ready), .s_data(word), .m_done(written),

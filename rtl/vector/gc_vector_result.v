@@ -7,6 +7,7 @@
 
 module gc_vector_result #(
     parameter ADDR_W = 48,
+    parameter BURST  = 32,
     parameter MEM_W  = 512,
     parameter PART   = 64,                        // beats, power of two
     parameter W      = ADDR_W - $clog2(MEM_W/8)   // bits of an address in beats
@@ -101,7 +102,7 @@ module gc_vector_result #(
     end
 
     wire [1:0] status_unused;
-    gc_dma_writer #(.ADDR_W(ADDR_W), .MEM_W(MEM_W)) u_writer (
+    gc_dma_writer #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .MAX_BURST(BURST)) u_writer (
         .clk(clk), .rst(rst), .s_desc_valid(valid_q), .s_desc_ready(ready), .s_addr({at_q, {BEAT{1'b0}}}),
         .s_run_beats(run_q), .s_n1(n1_q), .s_stride1(stride1_q), .s_n2(n2_q), .s_stride2(stride2_q),
         .s_valid(s_valid), .s_ready(s_ready), .s_data(s_data), .s_strb({(MEM_W/8){1'b1}}),

@@ -19,6 +19,7 @@ ILLEGAL = {
     "ACC_W": ("ACC_W_must_be_24_to_48_and_at_least_2_DW_plus_4", (0, -1, 10, 35, 49)),
     "MEM_W": ("MEM_W_must_be_a_power_of_two_from_64_to_512", (0, -64, 32, 96, 1024)),
     "ADDR_W": ("ADDR_W_must_be_32_to_48", (0, -1, 31, 49, HUGE)),
+    "BURST": ("BURST_must_be_a_power_of_two_from_8_to_128", (0, -8, 4, 24, 256)),
     "ACT_DEPTH": ("ACT_DEPTH_must_be_a_power_of_two_from_64_to_65536", (0, -1, 3, 32, 96, 131072)),
     "WGT_DEPTH": ("WGT_DEPTH_must_be_a_power_of_two_from_16_to_65536", (0, -1, 3, 8, 24, 131072)),
     "GRAD_DEPTH": ("GRAD_DEPTH_must_be_a_power_of_two_from_16_to_65536", (0, -1, 3, 8, 24, 131072)),

@@ -7,20 +7,12 @@ import numpy as np
 import pytest
 
 from gradcore.sim.backend import Memory, SimBackend
-from tb.model.compiler.networks import Probe, fitting_network, train
+from tb.model.compiler.networks import fitting_network, train
 from tb.support.engines import BARE, TINY
 from tb.support.netlist import build_netlist
+from tb.support.outside import Outside
 
 SMALLEST = replace(TINY, data_width=8, mem_bytes=8, has_vector=0, has_softmax=0, has_factor=0)
-
-
-class Outside(Probe):
-    """Compares what is seen from outside: LOSS, maps and weights. A netlist has no gradient buffer to look into."""
-
-    looks = False
-
-    def collect(self, device, compiled):
-        pass
 
 
 @pytest.mark.long

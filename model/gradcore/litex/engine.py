@@ -33,14 +33,15 @@ def pins(prefix: str, bus: Record, channels: dict[str, tuple[str, ...]], master:
 class Engine(LiteXModule):
     """The training engine of an `EngineConfig`: `memory` is its AXI4 master of `mem_bytes` per beat, `registers` its
     AXI4-Lite slave of `REGISTER_BYTES` bytes, `irq` its level interrupt. All belong to the clock domain sys. dsp, ultra:
-    the parameters DSP, 0..2, and ULTRA, 0..15, of the Verilog."""
+    the parameters DSP, 0..2, and ULTRA, 0..15, of the Verilog. burst: BURST, a power of two, 8..128."""
 
-    def __init__(self, config: EngineConfig = EngineConfig(), dsp: int = 0, ultra: int = 0) -> None:
+    def __init__(self, config: EngineConfig = EngineConfig(), dsp: int = 0, ultra: int = 0, burst: int = 32) -> None:
         self.config = config
         self.memory = AXIInterface(data_width=8 * config.mem_bytes, address_width=ADDRESS_BITS, id_width=1)
         self.registers = AXILiteInterface(data_width=32, address_width=ADDRESS_BITS)
         self.irq = Signal()
-        parameters = engine_parameters(config) | {"ADDR_W": ADDRESS_BITS, "DSP": dsp, "ULTRA": ultra}
+        more = {"ADDR_W": ADDRESS_BITS, "DSP": dsp, "ULTRA": ultra, "BURST": burst}
+        parameters = engine_parameters(config) | more
         registers = pins("s_axil", self.registers, AXI4_LITE, master=False)
         for channel in ("aw", "ar"):
             registers[f"i_s_axil_{channel}addr"] = getattr(self.registers, channel).addr[:12]

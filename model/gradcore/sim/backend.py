@@ -24,7 +24,7 @@ RULES = {
     9: "write request changed while it waited in cycle {}",
     10: "write data withdrawn in cycle {}",
     11: "write data changed while they waited in cycle {}",
-    12: "burst of 0 or more than 32 beats at address {:#x}",
+    12: "burst of 0 or too many beats at address {:#x}",
     13: "bytes left out of the write burst at address {:#x}",
     14: "size, kind or other constants of the burst at address {:#x}",
     15: "address or burstcount changed inside the write burst at address {:#x}",
@@ -207,7 +207,7 @@ class SimBackend:
         """Rows first.. of the gradient buffer, (count, cols) as int64."""
         rows = np.empty((cols, count), np.uint64)
         for column in range(cols):
-            place = f"u_gradients.g_word[{column}].u_lane.u_ram"
+            place = f"u_update.u_gradients.g_word[{column}].u_lane.u_ram.g_any"
             if not self._lib.gc_words(self._sim, place.encode(), first, count, rows[column].ctypes.data):
                 raise KeyError(f"no rows {first}..{first + count - 1} in {place}")
         spare = 64 - acc_width

@@ -60,7 +60,7 @@ VERILATOR_FLAGS = [
     "Vtop",
 ]
 C_FLAGS = "-fPIC -std=gnu++17"
-MACROS = ("MEM_W", "DIVISOR")  # parameters that the C++ knows, as GC_<name>
+MACROS = ("MEM_W", "BURST", "DIVISOR")  # parameters that the C++ knows, as GC_<name>
 # Level of each C++ compiler, the better one first. With clang++ a model is compiled sooner and runs at twice the speed,
 # the more so the larger it is. At -O2 g++ takes five times as long and simulates a tenth faster.
 COMPILERS = {"clang++": "-O2", "g++": "-O1"}

@@ -14,9 +14,12 @@
 #ifndef GC_MEM_W
 #define GC_MEM_W 512
 #endif
+#ifndef GC_BURST
+#define GC_BURST 32
+#endif
 
 constexpr unsigned kBeat = GC_MEM_W / 8;
-constexpr unsigned kMaxBeats = 32;
+constexpr unsigned kMaxBeats = GC_BURST;
 constexpr uint64_t kAllBytes = kBeat == 64 ? ~uint64_t(0) : (uint64_t(1) << (kBeat % 64)) - 1;
 
 // The texts are in backend.py. A rule is told with an address or a cycle; those of a channel come in pairs: withdrawn, changed.

@@ -79,24 +79,30 @@ module gc_buffers #(
     wire [1:0]          str_ready, str_back, str_mark;
     wire [LANES*DW-1:0] data [0:1];
 
-    // Gates for store go behind those for load. Whose turn it is shows late: the reads wait in registers.
+    // Gates for store go behind those for load. Whose turn it is was decided a cycle before. When compute leaves the
+    // read port shows late: the reads wait in registers.
     wire gate_ready, gate_back, gate_back_scale, gate_mark;
     wire str_gate = s_str_valid && s_str_buffer[1];
     wire gates    = gate_back && !gate_back_scale;
-    wire                asked;
+    reg                 str_turn_q;
+    wire                asked, asked_ready;
     wire [1:0]          asked_mark;
     wire [ACCESS_W-1:0] asked_access;
     gc_stream_register #(.WIDTH(2+ACCESS_W)) u_asked (
         .clk(clk), .rst(rst),
-        .s_valid(s_scale_valid || str_gate), .s_ready(s_scale_ready),
-        .s_data({s_scale_valid, s_str_mark, s_scale_valid ? s_scale_access : s_str_access}),
+        .s_valid(str_turn_q ? str_gate : s_scale_valid), .s_ready(asked_ready),
+        .s_data({!str_turn_q, s_str_mark, str_turn_q ? s_str_access : s_scale_access}),
         .m_valid(asked), .m_ready(gate_ready), .m_data({asked_mark, asked_access})
     );
     assign m_scale_valid = gate_back && gate_back_scale;
-    always @(posedge clk)
-        m_hold <= s_str_valid && s_str_urgent && !s_str_buffer[1] && !str_ready[s_str_buffer[0]];
+    assign s_scale_ready = asked_ready && !str_turn_q;
+    always @(posedge clk) begin
+        str_turn_q <= str_gate && !s_scale_valid;
+        m_hold     <= s_str_valid && s_str_urgent && !s_str_buffer[1] && !str_ready[s_str_buffer[0]];
+        if (rst) str_turn_q <= 1'b0;
+    end
 
-    assign s_str_ready = s_str_buffer[1] ? s_scale_ready && !s_scale_valid : str_ready[s_str_buffer[0]];
+    assign s_str_ready = s_str_buffer[1] ? asked_ready && str_turn_q : str_ready[s_str_buffer[0]];
     assign m_str_valid = |str_back || gates;
     assign m_str_mark  = gates ? gate_mark : str_back[1] ? str_mark[1] : str_mark[0];
     assign m_data0     = data[0];

@@ -12,6 +12,7 @@ module gc_control #(
     parameter ACC_W      = 48,
     parameter MEM_W      = 512,
     parameter ADDR_W     = 48,
+    parameter BURST      = 32,
     parameter ACT_DEPTH  = 2048,
     parameter WGT_DEPTH  = 8192,
     parameter GRAD_DEPTH = 8192,
@@ -159,7 +160,7 @@ module gc_control #(
     wire [UNITS*24-1:0]        indices;
 
     gc_fetch #(
-        .GRID(GRID), .COLS(COLS), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .WGT_DEPTH(WGT_DEPTH), .UNITS(UNITS),
+        .GRID(GRID), .COLS(COLS), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .BURST(BURST), .WGT_DEPTH(WGT_DEPTH), .UNITS(UNITS),
         .HAS_VECTOR(HAS_VECTOR), .HAS_SOFTMAX(HAS_SOFTMAX), .HAS_FACTOR(HAS_FACTOR)
     ) u_fetch (
         .clk(clk), .rst(core_reset), .start(start), .s_begin(begins),

@@ -11,6 +11,7 @@ module gc_fetch #(
     parameter COLS      = 16,
     parameter MEM_W     = 512,
     parameter ADDR_W    = 48,
+    parameter BURST     = 32,
     parameter WGT_DEPTH = 8192,
     parameter HAS_VECTOR  = 1,
     parameter HAS_SOFTMAX = 1,
@@ -45,7 +46,7 @@ module gc_fetch #(
     wire [1023:0] word;
     wire [47:0]   addr = {{(48-ADDR_W){1'b0}}, cfg_prog_base};
     wire [2:0]    reader_unused;
-    gc_word_reader #(.LANES(64), .DW(16), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_reader (
+    gc_word_reader #(.LANES(64), .DW(16), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .BURST(BURST)) u_reader (
         .clk(clk), .rst(rst), .start(s_begin),
         .cfg_addr(addr), .cfg_base({(4*ADDR_W){1'b0}}), .cfg_base_sel(2'd0),
         .cfg_run_beats({8'd0, cfg_prog_length} << BEATS_LOG), .cfg_n_words({8'd0, cfg_prog_length}), .cfg_packed(1'b0),

@@ -14,6 +14,7 @@ module gc_load_unit #(
     parameter DW       = 16,
     parameter MEM_W    = 512,
     parameter ADDR_W   = 48,
+    parameter BURST    = 32,   // beats of a burst, at most
     parameter ACCESS_W = 1,    // bits of an access record: gc_engine says how many
     parameter HAS_SOFTMAX = 1  // 0: without gc_softmax, `softmax` is 0
 ) (
@@ -94,7 +95,9 @@ module gc_load_unit #(
     wire                vec_open;
     wire                reader_bad;
     wire                reader_m_last_unused;
-    gc_word_reader #(.LANES(LANES), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .PACKED(1)) u_reader (
+    gc_word_reader #(
+        .LANES(LANES), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .PACKED(1), .BURST(BURST)
+    ) u_reader (
         .clk(clk), .rst(rst), .start(start),
         .cfg_addr(addr), .cfg_base(cfg_base), .cfg_base_sel(base_sel),
         .cfg_run_beats(run_beats), .cfg_n_words(n_words), .cfg_packed(bits),

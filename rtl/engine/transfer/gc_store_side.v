@@ -9,6 +9,7 @@ module gc_store_side #(
     parameter DW       = 16,
     parameter MEM_W    = 512,
     parameter ADDR_W   = 48,
+    parameter BURST    = 32,   // beats of a burst, at most
     parameter ACCESS_W = 1,    // bits of an access record: gc_engine says how many
     parameter HAS_VECTOR = 1   // 0: without gc_vector, there is no VECTOR
 ) (
@@ -63,7 +64,9 @@ module gc_store_side #(
     wire store_done, vector_done;
     assign m_done = store_done || vector_done;
 
-    gc_store_unit #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .ACCESS_W(ACCESS_W)) u_store (
+    gc_store_unit #(
+        .GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .BURST(BURST), .ACCESS_W(ACCESS_W)
+    ) u_store (
         .clk(clk), .rst(rst), .start(start && opcode == STORE), .m_done(store_done), .m_bad(m_bad),
         .s_instruction(s_instruction), .cfg_base(cfg_base), .m_rd_urgent(m_rd_urgent),
         .m_rd_valid(m_rd_valid), .m_rd_ready(m_rd_ready), .m_rd_buffer(m_rd_buffer),
@@ -104,7 +107,7 @@ module gc_store_side #(
             base_b_q   <= cfg_base[base_sel_b*ADDR_W +: ADDR_W];
             base_out_q <= cfg_base[base_sel_out*ADDR_W +: ADDR_W];
         end
-        gc_vector #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_vector (
+        gc_vector #(.GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .BURST(BURST)) u_vector (
             .clk(clk), .rst(rst), .start(start && opcode == VECTOR), .m_done(vector_done),
             .sts_saturated(saturated), .cfg_base(base_q), .cfg_base_b(base_b_q), .cfg_base_out(base_out_q),
             .cfg_operation(operation), .cfg_transpose(transpose), .cfg_relu(relu), .cfg_rounding(rounding),

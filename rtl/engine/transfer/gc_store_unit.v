@@ -12,6 +12,7 @@ module gc_store_unit #(
     parameter DW       = 16,
     parameter MEM_W    = 512,
     parameter ADDR_W   = 48,
+    parameter BURST    = 32,   // beats of a burst, at most
     parameter ACCESS_W = 1     // bits of an access record: gc_engine says how many
 ) (
     input  wire                    clk,
@@ -156,7 +157,9 @@ module gc_store_unit #(
         .sts_level(words_sts_level_unused)
     );
 
-    gc_word_writer #(.LANES(LANES), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .PACKED(1)) u_writer (
+    gc_word_writer #(
+        .LANES(LANES), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .PACKED(1), .BURST(BURST)
+    ) u_writer (
         .clk(clk), .rst(rst), .start(start),
         .cfg_addr(addr), .cfg_base(cfg_base), .cfg_base_sel(base_sel),
         .cfg_run_beats(run_beats), .cfg_n_words(n_words), .cfg_packed(bits),

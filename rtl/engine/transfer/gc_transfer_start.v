@@ -23,8 +23,16 @@ module gc_transfer_start #(
 );
     reg [31:0] left_q;
 
+    // The high half is added with and without a carry from the low one: no carry chain is longer than half.
+    localparam LOW  = ADDR_W/2;
+    localparam HIGH = ADDR_W - LOW;
+    wire [ADDR_W-1:0] base = cfg_base[cfg_base_sel*ADDR_W +: ADDR_W];
+    wire [LOW:0]      low  = {1'b0, cfg_addr[LOW-1:0]} + {1'b0, base[LOW-1:0]};
+    wire [HIGH-1:0]   high = cfg_addr[ADDR_W-1:LOW] + base[ADDR_W-1:LOW];
+    wire [HIGH-1:0]   over = cfg_addr[ADDR_W-1:LOW] + base[ADDR_W-1:LOW] + {{(HIGH-1){1'b0}}, 1'b1};
+
     always @(posedge clk) begin
-        if (start) m_addr <= cfg_addr[ADDR_W-1:0] + cfg_base[cfg_base_sel*ADDR_W +: ADDR_W];
+        if (start) m_addr <= {low[LOW] ? over : high, low[LOW-1:0]};
         if (start)        m_valid <= 1'b1;
         else if (m_ready) m_valid <= 1'b0;
         if (start) begin

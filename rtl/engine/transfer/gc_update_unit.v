@@ -11,7 +11,8 @@ module gc_update_unit #(
     parameter DW       = 16,
     parameter ACC_W    = 48,
     parameter MEM_W    = 512,
-    parameter ADDR_W   = 48
+    parameter ADDR_W   = 48,
+    parameter BURST    = 32    // beats of a burst, at most; of a read, half as many
 ) (
     input  wire                  clk,
     input  wire                  rst,
@@ -140,7 +141,10 @@ module gc_update_unit #(
     genvar s;
     generate
         for (s = 0; s < 2; s = s + 1) begin : g_stream
-            gc_word_reader #(.LANES(COLS), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .BEATS(64)) u_reader (
+            gc_word_reader #(
+                .LANES(COLS), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .BURST(BURST/2),
+                .BEATS(BURST > 32 ? 2*BURST : 64)
+            ) u_reader (
                 .clk(clk), .rst(rst), .start(start && reads[s]),
                 .cfg_addr(addrs[s*48 +: 48]), .cfg_base(cfg_base), .cfg_base_sel(base_sel),
                 .cfg_run_beats(run_beats), .cfg_n_words(n_words), .cfg_packed(1'b0),
@@ -152,7 +156,7 @@ module gc_update_unit #(
                 .m_valid(in_valid[s]), .m_ready(used && reads[s]), .m_data(in_data[s*COLS*DW +: COLS*DW]),
                 .m_last(reader_m_last_unused[s]), .sts_open(reader_sts_open_unused[s]), .sts_bad(reader_bad[s])
             );
-            gc_word_writer #(.LANES(COLS), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_writer (
+            gc_word_writer #(.LANES(COLS), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .BURST(BURST)) u_writer (
                 .clk(clk), .rst(rst), .start(start && writes[s]),
                 .cfg_addr(addrs[s*48 +: 48]), .cfg_base(cfg_base), .cfg_base_sel(base_sel),
                 .cfg_run_beats(run_beats), .cfg_n_words(n_words), .cfg_packed(1'b0),

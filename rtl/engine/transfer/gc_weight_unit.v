@@ -17,6 +17,7 @@ module gc_weight_unit #(
     parameter READ     = 7,
     parameter MEM_W    = 512,
     parameter ADDR_W   = 48,
+    parameter BURST    = 32,   // beats of a burst, at most
     parameter ULTRA    = 0     // of gc_weight_buffer
 ) (
     input  wire                clk,
@@ -80,7 +81,7 @@ module gc_weight_unit #(
     wire               reader_bad;
     wire               open_unused;
 
-    gc_word_reader #(.LANES(COLS), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W)) u_reader (
+    gc_word_reader #(.LANES(COLS), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .BURST(BURST)) u_reader (
         .clk(clk), .rst(rst), .start(start),
         .cfg_addr(addr), .cfg_base(cfg_base), .cfg_base_sel(base_sel),
         .cfg_run_beats(run_beats), .cfg_n_words(n_words), .cfg_packed(1'b0),

@@ -13,7 +13,8 @@ module gc_word_reader #(
     parameter MEM_W  = 512,
     parameter ADDR_W = 48,
     parameter PACKED = 0,     // 1: cfg_packed counts
-    parameter BEATS  = 128    // in flight or waiting, at most
+    parameter BURST  = 32,    // beats of a burst, at most
+    parameter BEATS  = BURST > 32 ? 4*BURST : 128    // in flight or waiting, at most
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -60,7 +61,7 @@ module gc_word_reader #(
         .m_valid(desc_valid), .m_ready(desc_ready), .m_addr(desc_addr),
         .s_word(m_valid && m_ready), .m_open(sts_open), .m_last(m_last)
     );
-    gc_dma_reader #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .DEPTH(BEATS), .MAX_BURST(BEATS/4)) u_dma (
+    gc_dma_reader #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .MAX_BURST(BURST), .DEPTH(BEATS)) u_dma (
         .clk(clk), .rst(rst),
         .s_valid(desc_valid), .s_ready(desc_ready), .s_addr(desc_addr),
         .s_run_beats(cfg_run_beats),

@@ -11,7 +11,8 @@ module gc_word_writer #(
     parameter DW     = 16,
     parameter MEM_W  = 512,
     parameter ADDR_W = 48,
-    parameter PACKED = 0      // 1: cfg_packed counts
+    parameter PACKED = 0,     // 1: cfg_packed counts
+    parameter BURST  = 32     // beats of a burst, at most
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -122,7 +123,7 @@ module gc_word_writer #(
         end
     endgenerate
 
-    gc_dma_writer #(.ADDR_W(ADDR_W), .MEM_W(MEM_W)) u_dma (
+    gc_dma_writer #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .MAX_BURST(BURST)) u_dma (
         .clk(clk), .rst(rst),
         .s_desc_valid(desc_valid), .s_desc_ready(desc_ready), .s_addr(desc_addr),
         .s_run_beats(cfg_run_beats),

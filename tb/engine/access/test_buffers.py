@@ -26,6 +26,7 @@ class Buffers:
         self.pipe, self.seen = [{} for _ in range(LATENCY)], {}
         self.asked = []  # the gates that wait for their turn, two at most: user, address, mark
         self.hold = None  # what compute is told in this cycle, None: not known yet
+        self.turn = False  # store may ask for gates in this cycle, not load
 
     def vector(self, buffer):
         return [random.getrandbits(1 if buffer == GATES else self.width) for _ in range(self.lanes)]
@@ -72,10 +73,10 @@ class Buffers:
         found = self.write(*writes)
         await ReadOnly()
         free = len(self.asked) < 2
-        assert dut.s_scale_ready.value == int(free)
+        assert dut.s_scale_ready.value == int(free and not self.turn)
         taken = {entry[0] for entry in found[: (writes[0] is not None) + (writes[1] is not None)]}
         assert int(dut.s_load_ready.value) == sum(1 << buffer for buffer in range(3) if buffer not in taken)
-        ready = store and (free and scale is None if store[0] == GATES else not row or row[0] != store[0])
+        ready = store and (free and self.turn if store[0] == GATES else not row or row[0] != store[0])
         assert not store or dut.s_str_ready.value == int(ready)
         assert self.hold in (None, int(dut.m_hold.value))
         self.hold = int(bool(urgent and store and store[0] != GATES and not ready))
@@ -88,10 +89,12 @@ class Buffers:
             due[user] = (GATES, waits, self.words[GATES].get(addr))
         if ready and store[0] != GATES:
             due["store"] = (store[0], mark, self.words[store[0]].get(store[1]))
-        if free:
-            gates = store and store[0] == GATES
-            if scale is not None or gates:
-                self.asked.append(("scale", scale, mark) if scale is not None else ("store", store[1], mark))
+        gates = bool(store) and store[0] == GATES
+        if free and self.turn and gates:
+            self.asked.append(("store", store[1], mark))
+        if free and not self.turn and scale is not None:
+            self.asked.append(("scale", scale, mark))
+        self.turn = gates and scale is None
         self.look(self.pipe.pop(0))
         self.pipe.append(due)
         for buffer, addr, vector in found:
