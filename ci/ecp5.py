@@ -59,7 +59,7 @@ class Design:
     def elaborate(self) -> list:
         values = " ".join(f"-set {key} {value}" for key, value in self.parameters.items())
         return [
-            "read_verilog -lib +/ecp5/cells_bb.v",
+            "read_verilog -lib +/ecp5/cells_sim.v +/ecp5/cells_bb.v",
             f"read_verilog {' '.join(map(str, self.files))}",
             *([f"chparam {values} {self.top}"] if values else []),
             f"hierarchy -check -top {self.top}",

@@ -58,6 +58,7 @@ module gc_mac_column #(
                 .take (s_valid),
                 .add  (add_q),
                 .first(add_first_q),
+                .ahead(first_q),
                 .s_row(s_row[i*DW +: DW]),
                 .s_col(s_col[(i/GROUP_LANES)*DW +: DW]),
                 .m_acc(m_acc[i*ACC_W +: ACC_W])

@@ -11,13 +11,13 @@ module gc_mac_dsp48e2 #(
     input  wire             clk,
     input  wire             take,
     input  wire             add,
-    input  wire             first,
+    input  wire             ahead,
     input  wire [DW-1:0]    s_row,  // signed
     input  wire [DW-1:0]    s_col,  // signed
     output wire [ACC_W-1:0] m_acc   // signed
 );
     // W is zero, X and Y are the product, Z is the sum or zero.
-    wire [8:0]  opmode = {2'b00, 1'b0, !first, 1'b0, 4'b0101};
+    wire [8:0]  opmode = {2'b00, 1'b0, !ahead, 1'b0, 4'b0101};
     wire [47:0] sum;
 
     wire [29:0] acout_unused;
@@ -28,13 +28,13 @@ module gc_mac_dsp48e2 #(
     wire [5:0]  flags_unused;
     DSP48E2 #(
         .AREG(1), .ACASCREG(1), .BREG(1), .BCASCREG(1), .MREG(1), .PREG(1), .CREG(0), .DREG(0), .ADREG(0),
-        .OPMODEREG(0), .ALUMODEREG(0), .INMODEREG(0), .CARRYINREG(0), .CARRYINSELREG(0)
+        .OPMODEREG(1), .ALUMODEREG(0), .INMODEREG(0), .CARRYINREG(0), .CARRYINSELREG(0)
     ) u_block (
         .CLK(clk),
         .A({{(30-DW){s_row[DW-1]}}, s_row}), .B({{(18-DW){s_col[DW-1]}}, s_col}), .C(48'd0), .D(27'd0),
         .OPMODE(opmode), .ALUMODE(4'd0), .INMODE(5'd0), .CARRYIN(1'b0), .CARRYINSEL(3'd0),
         .CEA1(1'b0), .CEA2(take), .CEB1(1'b0), .CEB2(take), .CEM(1'b1), .CEP(add), .CEC(1'b0), .CED(1'b0),
-        .CEAD(1'b0), .CEALUMODE(1'b0), .CECTRL(1'b0), .CEINMODE(1'b0), .CECARRYIN(1'b0),
+        .CEAD(1'b0), .CEALUMODE(1'b0), .CECTRL(1'b1), .CEINMODE(1'b0), .CECARRYIN(1'b0),
         .RSTA(1'b0), .RSTB(1'b0), .RSTC(1'b0), .RSTD(1'b0), .RSTM(1'b0), .RSTP(1'b0), .RSTALUMODE(1'b0),
         .RSTCTRL(1'b0), .RSTINMODE(1'b0), .RSTALLCARRYIN(1'b0),
         .ACIN(30'd0), .BCIN(18'd0), .PCIN(48'd0), .CARRYCASCIN(1'b0), .MULTSIGNIN(1'b0),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One multiply-accumulator: acc = (first ? 0 : acc) + row * col, signed, exact modulo 2^ACC_W.
 // One step per cycle, free running: `take` enters a step, `add` and `first` belong to the step entered two cycles
-// before, m_acc holds the sum 3 cycles after its step. Without `take` and `add` nothing changes.
+// before, m_acc holds the sum 3 cycles after its step. Without `take` and `add` nothing changes. `ahead` is `first` a
+// cycle before, for blocks with a register of their own for it.
 // DSP says how it is made; all ways are equal in every bit. 0: written so that synthesis finds a DSP block with its
 // operand, product and sum registers: one DSP48E1 and nothing else. 1: a DSP48E2 by its name, because not every tool
 // puts registers and sum into that one. 2: a MULT18X18D by its name, with its registers; the sum is made of LUTs.
@@ -10,28 +11,32 @@
 module gc_mac_element #(
     parameter DW       = 16,  // bits of an operand
     parameter ACC_W    = 48,  // bits of the sum, more than 2*DW
-    parameter MULTIPLY = 1,   // 0: the sum column's element, s_col counts as one; inferred, whatever DSP says
+    parameter MULTIPLY = 1,   // 0: the sum column's element, s_col counts as one; inferred with DSP 2
     parameter DSP      = 0    // 0: inferred; 1: DSP48E2 (UltraScale, UltraScale+); 2: MULT18X18D (ECP5)
 ) (
     input  wire             clk,
     input  wire             take,
     input  wire             add,
     input  wire             first,
+    input  wire             ahead,
     input  wire [DW-1:0]    s_row,  // signed
     input  wire [DW-1:0]    s_col,  // signed
     output wire [ACC_W-1:0] m_acc   // signed
 );
-    localparam BLOCK = MULTIPLY != 0 ? DSP : 0;
+    localparam BLOCK = MULTIPLY != 0 || DSP == 1 ? DSP : 0;
 
     generate
         if (BLOCK == 1) begin : g_dsp48e2
+            wire [DW-1:0] col = MULTIPLY != 0 ? s_col : {{(DW-1){1'b0}}, 1'b1};
             gc_mac_dsp48e2 #(.DW(DW), .ACC_W(ACC_W)) u_block (
-                .clk(clk), .take(take), .add(add), .first(first), .s_row(s_row), .s_col(s_col), .m_acc(m_acc)
+                .clk(clk), .take(take), .add(add), .ahead(ahead), .s_row(s_row), .s_col(col), .m_acc(m_acc)
             );
+            wire _unused = &{1'b0, first, s_col};
         end
         if (BLOCK == 2) begin : g_mult18x18d
+            wire _unused = &{1'b0, first};
             gc_mac_mult18x18d #(.DW(DW), .ACC_W(ACC_W)) u_block (
-                .clk(clk), .take(take), .add(add), .first(first), .s_row(s_row), .s_col(s_col), .m_acc(m_acc)
+                .clk(clk), .take(take), .add(add), .ahead(ahead), .s_row(s_row), .s_col(s_col), .m_acc(m_acc)
             );
         end
         if (BLOCK == 0) begin : g_inferred
@@ -64,6 +69,7 @@ module gc_mac_element #(
             end
 
             assign m_acc = acc_q;
+            wire _unused_ahead = &{1'b0, ahead};
         end
     endgenerate
 endmodule

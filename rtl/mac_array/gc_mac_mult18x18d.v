@@ -11,7 +11,7 @@ module gc_mac_mult18x18d #(
     input  wire             clk,
     input  wire             take,
     input  wire             add,
-    input  wire             first,
+    input  wire             ahead,
     input  wire [DW-1:0]    s_row,  // signed
     input  wire [DW-1:0]    s_col,  // signed
     output wire [ACC_W-1:0] m_acc   // signed
@@ -38,6 +38,10 @@ module gc_mac_mult18x18d #(
         .P26(product[26]), .P27(product[27]), .P28(product[28]), .P29(product[29]), .P30(product[30]),
         .P31(product[31]), .P32(product[32]), .P33(product[33]), .P34(product[34]), .P35(product[35])
     );
+
+    // A register of each block's own, by its name: synthesis would make one of all of them, with a net to every bit.
+    wire first;
+    FD1S3AX #(.GSR("DISABLED")) u_first (.D(ahead), .CK(clk), .Q(first));
 
     reg [ACC_W-1:0] acc_q;
     always @(posedge clk)
