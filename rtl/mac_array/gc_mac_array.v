@@ -138,7 +138,8 @@ module gc_mac_array #(
                 .GROUPS  (1),
                 .DW      (DW),
                 .ACC_W   (ACC_W),
-                .MULTIPLY(0)
+                .MULTIPLY(0),
+                .DSP     (DSP)
             ) u_column (
                 .clk    (clk),
                 .rst    (rst),

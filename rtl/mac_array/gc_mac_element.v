@@ -11,7 +11,7 @@
 module gc_mac_element #(
     parameter DW       = 16,  // bits of an operand
     parameter ACC_W    = 48,  // bits of the sum, more than 2*DW
-    parameter MULTIPLY = 1,   // 0: the sum column's element, s_col counts as one; inferred with DSP 2
+    parameter MULTIPLY = 1,   // 0: the sum column's element, s_col is one; inferred with DSP 2
     parameter DSP      = 0    // 0: inferred; 1: DSP48E2 (UltraScale, UltraScale+); 2: MULT18X18D (ECP5)
 ) (
     input  wire             clk,
@@ -27,11 +27,10 @@ module gc_mac_element #(
 
     generate
         if (BLOCK == 1) begin : g_dsp48e2
-            wire [DW-1:0] col = MULTIPLY != 0 ? s_col : {{(DW-1){1'b0}}, 1'b1};
             gc_mac_dsp48e2 #(.DW(DW), .ACC_W(ACC_W)) u_block (
-                .clk(clk), .take(take), .add(add), .ahead(ahead), .s_row(s_row), .s_col(col), .m_acc(m_acc)
+                .clk(clk), .take(take), .add(add), .ahead(ahead), .s_row(s_row), .s_col(s_col), .m_acc(m_acc)
             );
-            wire _unused = &{1'b0, first, s_col};
+            wire _unused = &{1'b0, first};
         end
         if (BLOCK == 2) begin : g_mult18x18d
             wire _unused = &{1'b0, first};
