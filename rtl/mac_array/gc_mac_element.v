@@ -43,8 +43,17 @@ module gc_mac_element #(
             reg signed [2*DW-1:0] product_q;
             reg [ACC_W-1:0]       acc_q;
 
+            wire begins;
+            if (DSP == 2) begin : g_register    // of gc_mac_mult18x18d
+                FD1S3AX #(.GSR("DISABLED")) u_first (.D(ahead), .CK(clk), .Q(begins));
+                wire _unused = &{1'b0, first};
+            end else begin : g_first
+                assign begins = first;
+                wire _unused = &{1'b0, ahead};
+            end
+
             // Clearing the addend keeps one adder; selecting between sum and product would not fit into the DSP block.
-            wire [ACC_W-1:0] addend  = first ? {ACC_W{1'b0}} : acc_q;
+            wire [ACC_W-1:0] addend  = begins ? {ACC_W{1'b0}} : acc_q;
             wire [ACC_W-1:0] product = {{(ACC_W-2*DW){product_q[2*DW-1]}}, product_q};
 
             always @(posedge clk) begin
@@ -68,7 +77,6 @@ module gc_mac_element #(
             end
 
             assign m_acc = acc_q;
-            wire _unused_ahead = &{1'b0, ahead};
         end
     endgenerate
 endmodule
