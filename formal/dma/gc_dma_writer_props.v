@@ -82,6 +82,7 @@ module gc_dma_writer_props (
     (* hierconn *) wire        \u_dut.data_q ;
     (* hierconn *) wire [8:0]  \u_dut.beats_q ;
     (* hierconn *) wire [15:0] \u_dut.waiting_q ;
+    (* hierconn *) wire        \u_dut.request_q ;
     (* hierconn *) wire        \u_dut.burst_valid ;
     (* hierconn *) wire        \u_dut.burst_last ;
     (* hierconn *) wire        \u_dut.u_bursts.open_q ;
@@ -136,7 +137,7 @@ module gc_dma_writer_props (
         assert (empty == (inside_q == 10'd0)
             && starved == (\u_dut.burst_valid && writes == 2'd0 && inside_q <= wreq_len));
         // The same in both.
-        assert (inside_q == \u_dut.level && \u_dut.waiting_q == unanswered + writes);
+        assert (inside_q == \u_dut.level && \u_dut.waiting_q + {15'd0, \u_dut.request_q } == unanswered + writes);
         assert (\u_dut.data_q == (writes != 0) && (writes == 0 || \u_dut.beats_q == left + 9'd1));
         assert (owed_q == (\u_dut.open_q || done) && !(\u_dut.open_q && done));
         if (owed_q && !nothing_q) assert (last_q == \u_dut.last_sent_q );

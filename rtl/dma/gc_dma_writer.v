@@ -54,7 +54,8 @@ module gc_dma_writer #(
     reg           last_sent_q;   // its last burst has been requested
     reg           data_q;        // the beats of a requested burst are leaving
     reg [8:0]     beats_q;       // how many of them are left
-    reg [15:0]    waiting_q;     // bursts without response
+    reg [15:0]    waiting_q;     // bursts without response; one is counted a cycle after its request
+    reg           request_q;
 
     wire          bursts_ready;
     wire          burst_valid;
@@ -114,11 +115,13 @@ module gc_dma_writer #(
             beats_q <= beats_q - 9'd1;
         end
         ready_q   <= pop ? more || (push && equal) : more || equal || (push && less);
-        waiting_q <= waiting_q + {15'd0, request} - {15'd0, s_wrsp_valid};
+        request_q <= request;
+        waiting_q <= waiting_q + {15'd0, request_q} - {15'd0, s_wrsp_valid};
         m_done    <= finished || (accept && nothing);
         if (rst) begin
             open_q    <= 1'b0;
             data_q    <= 1'b0;
+            request_q <= 1'b0;
             waiting_q <= 16'd0;
             m_done    <= 1'b0;
         end
