@@ -32,8 +32,8 @@ def pins(prefix: str, bus: Record, channels: dict[str, tuple[str, ...]], master:
 
 class Engine(LiteXModule):
     """The training engine of an `EngineConfig`: `memory` is its AXI4 master of `mem_bytes` per beat, `registers` its
-    AXI4-Lite slave of `REGISTER_BYTES` bytes, `irq` its level interrupt. All belong to the clock domain sys. dsp, ultra:
-    the parameters DSP, 0..2, and ULTRA, 0..15, of the Verilog. burst: BURST, a power of two, 8..128."""
+    AXI4-Lite slave of `REGISTER_BYTES` bytes, `irq` its level interrupt. All belong to the clock domain sys. dsp, ultra
+    and burst are the parameters DSP, 0..2, ULTRA, 0..15, and BURST, a power of two of 8..128, of the Verilog."""
 
     def __init__(self, config: EngineConfig = EngineConfig(), dsp: int = 0, ultra: int = 0, burst: int = 32) -> None:
         self.config = config

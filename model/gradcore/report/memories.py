@@ -96,5 +96,7 @@ def table() -> list:
             )
         sums = ", ".join(f"{n} {kind} ({full(n, kind, VU9P)})" for kind, n in used.items())
         rest = f"{ramb36} ({full(ramb36, 'RAMB36', KU115)})", f"{m20k} ({full(m20k, 'M20K', S10_1SG280)})"
-        rows.append(f"| **{name}** | **sum** | | | **`ULTRA` {ultra(config)}: {sums}** | **{rest[0]}** | **{rest[1]}** |")
+        rows.append(
+            f"| **{name}** | **sum** | | | **`ULTRA` {ultra(config)}: {sums}** | **{rest[0]}** | **{rest[1]}** |"
+        )
     return rows
