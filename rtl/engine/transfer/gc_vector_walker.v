@@ -53,8 +53,8 @@ module gc_vector_walker (
         .index(index)
     );
 
-    // A step takes the loop that it advances to its next address, and all loops inside it begin there. The sums wait for
-    // no step, and the address comes from a register.
+    // A step takes the loop that it advances to its next address, and all loops inside it begin there. The sums wait
+    // for no step, and the address comes from a register.
     wire [6*16-1:0] stride = {cfg_stride_qx, cfg_stride_qy, 16'd1, cfg_stride_x, cfg_stride_y, cfg_stride_b};
     wire [6*20-1:0] addr;
     wire [6*20-1:0] moved;           // of the loop that advances
