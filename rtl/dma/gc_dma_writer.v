@@ -53,7 +53,7 @@ module gc_dma_writer #(
     reg           open_q;        // a descriptor is being worked on
     reg           last_sent_q;   // its last burst has been requested
     reg           data_q;        // the beats of a requested burst are leaving
-    reg [8:0]     beats_q;       // how many of them are left
+    reg [8:0]     beats_q;       // how many of them are left, while they leave
     reg [15:0]    waiting_q;     // bursts without response; one is counted a cycle after its request
     reg           request_q;
 
@@ -64,20 +64,15 @@ module gc_dma_writer #(
     wire [LW-1:0] level;
     wire          nothing = ~(|s_run_beats) || ~(|s_n1) || ~(|s_n2);
     wire          accept  = s_desc_valid && s_desc_ready;
-    // Whether the beats of the burst that is shown have come, found a cycle before. `level` still lacks push and pop.
     wire [8:0]    next_beats;
-    reg           ready_q;
-    wire [15:0]   stored  = {{(16-LW){1'b0}}, level};
-    wire          equal   = stored == {7'd0, next_beats};
-    wire          more    = stored > {7'd0, next_beats};
-    wire          less    = stored + 16'd1 == {7'd0, next_beats};     // by one
+    wire          stored;        // the beats of the burst that is shown have come
     wire          push    = s_valid && s_ready;
     wire          pop     = word_valid && data_q && m_wdat_ready;
     wire          request = m_wreq_valid && m_wreq_ready;
     wire          beat    = m_wdat_valid && m_wdat_ready;
 
     assign s_desc_ready = !open_q && bursts_ready;
-    assign sts_starved  = burst_valid && !ready_q && !data_q;
+    assign sts_starved  = burst_valid && !stored && !data_q;
     assign sts_empty    = ~(|level);
 
     gc_dma_bursts #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .MAX_BURST(MAX_BURST)) u_bursts (
@@ -88,10 +83,13 @@ module gc_dma_writer #(
         .s_stride1(s_stride1),
         .s_n2(s_n2),
         .s_stride2(s_stride2),
-        .m_valid(burst_valid), .m_ready(m_wreq_ready && ready_q && !data_q), .m_addr(m_wreq_addr), .m_len(m_wreq_len),
+        .m_valid(burst_valid), .m_ready(m_wreq_ready && stored && !data_q), .m_addr(m_wreq_addr), .m_len(m_wreq_len),
         .m_last(burst_last), .m_next_beats(next_beats)
     );
-    assign m_wreq_valid = burst_valid && ready_q && !data_q;
+    assign m_wreq_valid = burst_valid && stored && !data_q;
+    gc_burst_stored #(.LW(LW)) u_stored (
+        .clk(clk), .s_level(level), .s_beats(next_beats), .s_push(push), .s_pop(pop), .m_stored(stored)
+    );
 
     gc_stream_fifo #(.WIDTH(MEM_W + MEM_W/8), .DEPTH(DEPTH)) u_beats (
         .clk(clk), .rst(rst), .s_valid(s_valid), .s_ready(s_ready), .s_data({s_strb, s_data}),
@@ -107,14 +105,11 @@ module gc_dma_writer #(
         else if (finished) open_q <= 1'b0;
         if (accept)                     last_sent_q <= 1'b0;
         else if (request && burst_last) last_sent_q <= 1'b1;
-        if (request) begin
-            data_q  <= 1'b1;
-            beats_q <= {1'b0, m_wreq_len} + 9'd1;
-        end else if (beat) begin
-            data_q  <= !m_wdat_last;
-            beats_q <= beats_q - 9'd1;
-        end
-        ready_q   <= pop ? more || (push && equal) : more || equal || (push && less);
+        if (request)   data_q <= 1'b1;
+        else if (beat) data_q <= !m_wdat_last;
+        // Of the burst that is shown, whether it is taken or not.
+        if (!data_q)   beats_q <= {1'b0, m_wreq_len} + 9'd1;
+        else if (beat) beats_q <= beats_q - 9'd1;
         request_q <= request;
         waiting_q <= waiting_q + {15'd0, request_q} - {15'd0, s_wrsp_valid};
         m_done    <= finished || (accept && nothing);

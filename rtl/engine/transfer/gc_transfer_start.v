@@ -29,10 +29,10 @@ module gc_transfer_start #(
     wire [ADDR_W-1:0] base = cfg_base[cfg_base_sel*ADDR_W +: ADDR_W];
     wire [LOW:0]      low  = {1'b0, cfg_addr[LOW-1:0]} + {1'b0, base[LOW-1:0]};
     wire [HIGH-1:0]   high = cfg_addr[ADDR_W-1:LOW] + base[ADDR_W-1:LOW];
-    wire [HIGH-1:0]   over = cfg_addr[ADDR_W-1:LOW] + base[ADDR_W-1:LOW] + {{(HIGH-1){1'b0}}, 1'b1};
+    wire [HIGH:0]     over = {cfg_addr[ADDR_W-1:LOW], 1'b1} + {base[ADDR_W-1:LOW], 1'b1};
 
     always @(posedge clk) begin
-        if (start) m_addr <= {low[LOW] ? over : high, low[LOW-1:0]};
+        if (start) m_addr <= {low[LOW] ? over[HIGH:1] : high, low[LOW-1:0]};
         if (start)        m_valid <= 1'b1;
         else if (m_ready) m_valid <= 1'b0;
         if (start) begin
@@ -51,6 +51,7 @@ module gc_transfer_start #(
         end
     end
 
+    wire _unused = &{1'b0, over};
     generate
         if (ADDR_W < 48) begin : g_narrow
             wire _unused = &{1'b0, cfg_addr[47:ADDR_W]};
