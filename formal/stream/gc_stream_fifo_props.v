@@ -35,12 +35,12 @@ module gc_stream_fifo_props (
     (* hierconn *) wire [2:0] \u_dut.wr_q ;
     (* hierconn *) wire [2:0] \u_dut.rd_q ;
     (* hierconn *) wire [2:0] \u_dut.seen_q ;
-    (* hierconn *) wire [3:0] \u_dut.u_ram.memory[0] ;
-    (* hierconn *) wire [3:0] \u_dut.u_ram.memory[1] ;
-    (* hierconn *) wire [3:0] \u_dut.u_ram.memory[2] ;
-    (* hierconn *) wire [3:0] \u_dut.u_ram.memory[3] ;
-    wire [15:0] memory = {\u_dut.u_ram.memory[3] , \u_dut.u_ram.memory[2] , \u_dut.u_ram.memory[1] ,
-                          \u_dut.u_ram.memory[0] };
+    (* hierconn *) wire [3:0] \u_dut.u_ram.g_any.memory[0] ;
+    (* hierconn *) wire [3:0] \u_dut.u_ram.g_any.memory[1] ;
+    (* hierconn *) wire [3:0] \u_dut.u_ram.g_any.memory[2] ;
+    (* hierconn *) wire [3:0] \u_dut.u_ram.g_any.memory[3] ;
+    wire [15:0] memory = {\u_dut.u_ram.g_any.memory[3] , \u_dut.u_ram.g_any.memory[2] , \u_dut.u_ram.g_any.memory[1] ,
+                          \u_dut.u_ram.g_any.memory[0] };
     wire [2:0]  place  = \u_dut.rd_q + ahead - {2'd0, m_valid};
 
     gc_stream_fifo_state #(.AW(2)) u_state (
