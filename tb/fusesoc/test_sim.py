@@ -12,7 +12,7 @@ from tb.support.cases import first
 
 # core: (source, operators as they are, broken)
 FAULTS = {
-    "ram": ("ram/gc_ram_sdp", "OUT_REG != 0", "OUT_REG == 0"),
+    "ram": ("ram/gc_ram_sdp", "if (OUT_REG != 0) begin", "if (OUT_REG == 0) begin"),
     "stream": ("stream/gc_stream_downsize", "last_q || m_flush", "last_q && m_flush"),
     "mac_array": ("mac_array/gc_mac_element", "addend + product", "addend - product"),
     "operand_buffer": ("operand_buffer/gc_skew_address", "BANK - m_rot_y", "BANK + m_rot_y"),

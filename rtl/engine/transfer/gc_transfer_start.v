@@ -51,7 +51,7 @@ module gc_transfer_start #(
         end
     end
 
-    wire _unused = &{1'b0, over};
+    wire _unused_over = &{1'b0, over};
     generate
         if (ADDR_W < 48) begin : g_narrow
             wire _unused = &{1'b0, cfg_addr[47:ADDR_W]};
