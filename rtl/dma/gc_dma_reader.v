@@ -46,6 +46,7 @@ module gc_dma_reader #(
 
     wire          burst_valid;
     wire          burst_ready;
+    wire [8:0]    beats = {1'b0, m_rreq_len} + 9'd1;
     wire [8:0]    next_beats;
     reg  [9:0]    free_q;       // places not promised to a requested beat, without pop_q
     reg           pop_q;        // a beat has been taken in the cycle before
@@ -54,7 +55,6 @@ module gc_dma_reader #(
     reg           fits_q, fits_if_q;    // is there room for the burst that is shown?
     reg           full_q, full_if_q;    // is `free` DEPTH?
     wire [9:0]    free    = free_q + {9'd0, pop_q};
-    wire [9:0]    less    = free_q + {2'b11, ~m_rreq_len} + {9'd0, pop_q};    // by the beats of the burst that is shown
     wire          fits    = free >= {1'b0, next_beats};
     wire          fits_if = free + 10'd1 >= {1'b0, next_beats};    // with one more
     wire          pop     = m_valid && m_ready;
@@ -80,7 +80,7 @@ module gc_dma_reader #(
 
     always @(posedge clk) begin
         pop_q     <= pop;
-        free_q    <= request ? less : free;    // a late request chooses, it is not added
+        free_q    <= free - (request ? {1'b0, beats} : 10'd0);
         fits_q    <= fits;
         fits_if_q <= fits_if;
         full_q    <= !request && free == FULL;
