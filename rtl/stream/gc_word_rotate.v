@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotates N words: word j of m_data is word (j + s_rot) mod N of s_data. Logic alone: one multiplexer of two words for
-// each bit of s_rot. A tool joins two bits where its LUTs have six inputs.
+// Rotates N words: word j of m_data is word (j + s_rot) mod N of s_data. Logic alone: a multiplexer of four words for
+// each two bits of s_rot, of two for the last one if their number is odd.
 `default_nettype none
 
 module gc_word_rotate #(
@@ -22,21 +22,26 @@ module gc_word_rotate #(
         end
     endgenerate
 
-    genvar b;
+    localparam DIGITS = (ROT_W + 1) / 2;
+
+    genvar d;
     generate
-        for (b = 0; b < ROT_W; b = b + 1) begin : g_bit
-            localparam MOVE = W << b;
+        for (d = 0; d < DIGITS; d = d + 1) begin : g_digit
+            localparam DIGIT_W = 2*d + 1 < ROT_W ? 2 : 1;
             wire [N*W-1:0] from;
-            wire [N*W-1:0] to = s_rot[b] ? {from[MOVE-1:0], from[N*W-1:MOVE]} : from;
-            if (b == 0) begin : g_first
+            wire [N*W-1:0] to;
+            if (d == 0) begin : g_first
                 assign from = s_data;
             end else begin : g_next
-                assign from = g_bit[b-1].to;
+                assign from = g_digit[d-1].to;
             end
+            gc_rotate_digit #(.BITS(N*W), .STEP(W << 2*d), .DIGIT_W(DIGIT_W)) u_digit (
+                .s_digit(s_rot[2*d +: DIGIT_W]), .s_data(from), .m_data(to)
+            );
         end
     endgenerate
 
-    assign m_data = g_bit[ROT_W-1].to;
+    assign m_data = g_digit[DIGITS-1].to;
 endmodule
 
 `default_nettype wire
