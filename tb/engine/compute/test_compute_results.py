@@ -165,7 +165,9 @@ async def every_column_leaves_as_it_must(dut):
     total, flags = 0, [0, 0]
     for now in range(len(schedule) + 46):
         word, asked, summed = at(now, 0), at(now, ask + read), at(now, sums)
-        for name, value in (word.entering() if word else {"valid": 0, "final": 0, "wu": random.getrandbits(1)}).items():
+        nothing = {"valid": 0, "final": 0, "signal": random.getrandbits(5)}
+        nothing |= {name: random.getrandbits(1) for name in ("wu", "dst_buf", "gate_write")}
+        for name, value in (word.entering() if word else nothing).items():
             getattr(dut, f"s_{name}").value = value
         dut.s_acc.value = pack(summed.acc if summed else [random.getrandbits(20) for _ in range(lanes)], acc_w)
         dut.s_gate_rd_data.value = pack(asked.bits, 1) if asked else random.getrandbits(lanes)
