@@ -22,7 +22,7 @@ async def counts_events_and_keeps_the_high_word(dut):
                 counts[k] = (random.getrandbits(16) << 32) - 1 - random.randrange(200) & (1 << 48) - 1
                 dut.g_counter[k].g_used.low_q.value = counts[k] & 255
                 dut.g_counter[k].g_used.carry_q.value = 0
-                for memory in (dut.u_turns.memory, dut.u_words.memory):
+                for memory in (dut.u_turns.g_any.memory, dut.u_words.g_any.memory):
                     memory[k].value = counts[k] >> 8
         clear, events, twice, read = i % 500 == 99, random.getrandbits(n), random.getrandbits(n), random.random() < 0.7
         second, index = high is not None and random.random() < 0.5, random.randrange(64)
