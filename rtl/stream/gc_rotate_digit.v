@@ -15,6 +15,9 @@ module gc_rotate_digit #(
     wire [2*BITS-1:0] twice = {s_data, s_data};
 
     generate
+        if (DIGIT_W != 1 && DIGIT_W != 2) begin : g_illegal_digit_w
+            gradcore_illegal_parameter_DIGIT_W_not_1_or_2 u_stop ();
+        end
         if (DIGIT_W == 1) begin : g_two
             assign m_data = s_digit[0] ? twice[STEP +: BITS] : s_data;
         end else begin : g_four

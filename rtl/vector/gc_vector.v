@@ -102,6 +102,9 @@ module gc_vector #(
         if (ADDR_W < 32 || ADDR_W > 48) begin : g_illegal_addr_w
             gradcore_illegal_parameter_ADDR_W_must_be_32_to_48 u_stop ();
         end
+        if (BURST < 8 || BURST > 128 || (BURST & (BURST-1)) != 0) begin : g_illegal_burst
+            gradcore_illegal_parameter_BURST_must_be_a_power_of_two_from_8_to_128 u_stop ();
+        end
     endgenerate
 
     // ---- The addresses; the walk begins when they are summed

@@ -212,6 +212,7 @@ def test_gradient_buffer(grid, cols):
         ({"ACC_W": 49}, "ACC_W_"),
         ({"DEPTH": 8}, "DEPTH_"),
         ({"DEPTH": 24}, "DEPTH_"),
+        ({"ULTRA": 2}, "ULTRA_not_0_or_1"),
     ],
 )
 def test_refuses(parameters, reason):

@@ -313,6 +313,7 @@ def test_operand_buffer(grid, width, rows):
         ({"DEPTH": 32}, "DEPTH_must"),
         ({"DEPTH": 1 << 21}, "DEPTH_must"),
         ({"DW": 33}, "DW_must"),
+        ({"ULTRA": 2}, "ULTRA_not_0_or_1"),
         ({"DW": 0}, "DW_must"),
     ],
 )

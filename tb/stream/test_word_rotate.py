@@ -28,3 +28,8 @@ def test_word_rotate(n, width):
 @pytest.mark.parametrize("bad, reason", [({"N": 12}, "N_must_be_a_power_of_two"), ({"W": 0}, "W_below_1")])
 def test_refuses(bad, reason):
     expect_elaboration_error("stream", "gc_word_rotate", bad, reason)
+
+
+def test_a_digit_has_one_or_two_bits():
+    for bits in (0, 3):
+        expect_elaboration_error("stream", "gc_rotate_digit", {"DIGIT_W": bits}, "DIGIT_W_not_1_or_2")

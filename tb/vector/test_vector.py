@@ -309,7 +309,7 @@ async def starts_anew_after_a_reset(dut):
     ),
 )
 def test_vector(grid, dw, mem_w, addr_w, count):
-    parameters = {"GRID": grid, "DW": dw, "MEM_W": mem_w, "ADDR_W": addr_w}
+    parameters = {"GRID": grid, "DW": dw, "MEM_W": mem_w, "ADDR_W": addr_w, "BURST": random.choice([32, 64, 128])}
     run("vector", "gc_vector", parameters, sim="verilator", env={"COUNT": str(count)})
 
 
@@ -332,6 +332,8 @@ def test_the_compiler_counts_with_the_slots_of_the_rtl():
         ({"DW": 17}, "DW_"),
         ({"MEM_W": 96}, "MEM_W_"),
         ({"ADDR_W": 49}, "ADDR_W_"),
+        ({"BURST": 4}, "BURST_must"),
+        ({"BURST": 24}, "BURST_must"),
     ],
 )
 def test_refuses(bad, reason):

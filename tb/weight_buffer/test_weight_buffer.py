@@ -264,6 +264,7 @@ def test_shortest_latencies(depth, latency):
         ({"DW": 7}, "DW_"),
         ({"DW": 17}, "DW_"),
         ({"DEPTH": 8}, "DEPTH_"),
+        ({"ULTRA": -1}, "ULTRA_not_0_or_1"),
         ({"DEPTH": 100}, "DEPTH_"),
         ({"LATENCY": 3}, "LATENCY_"),
         ({"PARTS": 3}, "PARTS_"),
