@@ -46,21 +46,23 @@ module gc_dma_reader #(
 
     wire          burst_valid;
     wire          burst_ready;
-    wire [8:0]    beats = {1'b0, m_rreq_len} + 9'd1;
     wire [8:0]    next_beats;
-    reg  [9:0]    free_q;       // places not promised to a requested beat, without pop_q
+    // Places not promised to a requested beat, without pop_q: free_q, or less_q after a request. That a request is
+    // accepted may be known late in a cycle, so it only reaches a register of its own.
+    reg  [9:0]    free_q, less_q;
+    reg           request_q;
     reg           pop_q;        // a beat has been taken in the cycle before
     // Of what follows from `free` two answers are kept, without and with the beat that was taken in the cycle before.
     // That it is taken may be known late in a cycle: then it is part of no longer path than that of pop_q.
     reg           fits_q, fits_if_q;    // is there room for the burst that is shown?
     reg           full_q, full_if_q;    // is `free` DEPTH?
-    wire [9:0]    free    = free_q + {9'd0, pop_q};
+    wire [9:0]    base    = request_q ? less_q : free_q;
+    wire [9:0]    free    = base + {9'd0, pop_q};
     wire          fits    = free >= {1'b0, next_beats};
     wire          fits_if = free + 10'd1 >= {1'b0, next_beats};    // with one more
     wire          pop     = m_valid && m_ready;
-    wire          request = m_rreq_valid && m_rreq_ready;
     wire          room    = fits_q || (pop_q && fits_if_q);
-    wire          full    = full_q || (pop_q && full_if_q);
+    wire          full    = !request_q && (full_q || (pop_q && full_if_q));
 
     wire bursts_m_last_unused;
     gc_dma_bursts #(.ADDR_W(ADDR_W), .MEM_W(MEM_W), .MAX_BURST(MAX_BURST)) u_bursts (
@@ -80,16 +82,19 @@ module gc_dma_reader #(
 
     always @(posedge clk) begin
         pop_q     <= pop;
-        free_q    <= free - (request ? {1'b0, beats} : 10'd0);
+        request_q <= m_rreq_valid && m_rreq_ready;
+        free_q    <= free;
+        less_q    <= base + {2'b11, ~m_rreq_len} + {9'd0, pop_q};    // free - m_rreq_len - 1
         fits_q    <= fits;
         fits_if_q <= fits_if;
-        full_q    <= !request && free == FULL;
-        full_if_q <= !request && free == LESS;
+        full_q    <= free == FULL;
+        full_if_q <= free == LESS;
         if (rst) begin
-            pop_q  <= 1'b0;
-            free_q <= FULL;
-            fits_q <= 1'b0;
-            full_q <= 1'b1;
+            pop_q     <= 1'b0;
+            request_q <= 1'b0;
+            free_q    <= FULL;
+            fits_q    <= 1'b0;
+            full_q    <= 1'b1;
         end
     end
 

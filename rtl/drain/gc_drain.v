@@ -180,7 +180,8 @@ module gc_drain #(
             reg  [DW-1:0] act_q;
 
             always @(posedge clk) if (delta_valid) begin
-                act_q         <= z & {DW{~(relu & negative)}};
+                if (relu & negative) act_q <= {DW{1'b0}};
+                else                 act_q <= z;
                 act_gate_q[l] <= ~(relu | signs) | ~negative & (|z);
             end
 

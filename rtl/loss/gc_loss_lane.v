@@ -47,7 +47,8 @@ module gc_loss_lane #(
     gc_round_shift_step #(
         .IN_W    (X_W),
         .OUT_W   (DW),
-        .SHIFT_W (5)
+        .SHIFT_W (5),
+        .ROUND_W (1)
     ) u_round (
         .clk     (clk),
         .s_step  (s_step[3:1]),

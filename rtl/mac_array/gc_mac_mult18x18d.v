@@ -43,11 +43,22 @@ module gc_mac_mult18x18d #(
     wire first;
     FD1S3AX #(.GSR("DISABLED")) u_first (.D(ahead), .CK(clk), .Q(first));
 
-    reg [ACC_W-1:0] acc_q;
-    always @(posedge clk)
-        if (add)
-            acc_q <= (first ? {ACC_W{1'b0}} : acc_q) + {{(ACC_W-2*DW){product[2*DW-1]}}, product[2*DW-1:0]};
-    assign m_acc = acc_q;
+    // The lower half of the sum is added at once. What the product gives to the upper one waits a cycle and is added
+    // where the sum leaves: no carry runs through more than half of it.
+    localparam LOW = ACC_W/2;
+    wire [ACC_W-1:0]     wide = {{(ACC_W-2*DW){product[2*DW-1]}}, product[2*DW-1:0]};
+    reg  [LOW-1:0]       low_q;
+    reg                  carry_q;
+    reg  [ACC_W-LOW-1:0] high_q, more_q;
+    wire [ACC_W-LOW-1:0] high = high_q + more_q + {{(ACC_W-LOW-1){1'b0}}, carry_q};
+
+    always @(posedge clk) if (add) begin
+        {carry_q, low_q} <= {1'b0, first ? {LOW{1'b0}} : low_q} + {1'b0, wide[LOW-1:0]};
+        more_q           <= wide[ACC_W-1:LOW];
+        if (first) high_q <= {(ACC_W-LOW){1'b0}};
+        else       high_q <= high;
+    end
+    assign m_acc = {high, low_q};
 
     wire _unused = &{1'b0, product};
 endmodule

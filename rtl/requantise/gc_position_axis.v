@@ -14,20 +14,18 @@ module gc_position_axis #(
     output reg  [15:0] m_y
 );
     reg  [31:0] salted_q;
-    wire [31:0] mixed;
+    wire [15:0] mixed;
     reg  [15:0] wait5_q;
     reg  [15:0] wait6_q;
     reg  [15:0] wait7_q;
 
-    gc_mix32 u_mix (.clk(clk), .s_step(s_step[3:1]), .s_x(salted_q), .m_y(mixed));
+    gc_mix32 #(.OUT_W(16)) u_mix (.clk(clk), .s_step(s_step[3:1]), .s_x(salted_q), .m_y(mixed));
 
     always @(posedge clk) if (s_step[0]) salted_q <= s_x + SALT;
-    always @(posedge clk) if (s_step[4]) wait5_q <= mixed[15:0];
+    always @(posedge clk) if (s_step[4]) wait5_q <= mixed;
     always @(posedge clk) if (s_step[5]) wait6_q <= wait5_q;
     always @(posedge clk) if (s_step[6]) wait7_q <= wait6_q;
     always @(posedge clk) if (s_step[7]) m_y <= wait7_q ^ s_key;
-
-    wire _unused = &{1'b0, mixed[31:16]};
 endmodule
 
 `default_nettype wire

@@ -8,7 +8,8 @@
 module gc_round_shift #(
     parameter IN_W    = 48,  // bits of s_x, at most 62
     parameter OUT_W   = 16,  // bits of m_y, at most IN_W
-    parameter SHIFT_W = 6    // bits of s_shift, 3..6
+    parameter SHIFT_W = 6,   // bits of s_shift, 3..6
+    parameter ROUND_W = 16   // bits that are added below m_y, 1..16; below 16 mode 3 is not used
 ) (
     input  wire               clk,
     input  wire [IN_W-1:0]    s_x,      // signed
@@ -21,7 +22,8 @@ module gc_round_shift #(
     gc_round_shift_step #(
         .IN_W    (IN_W),
         .OUT_W   (OUT_W),
-        .SHIFT_W (SHIFT_W)
+        .SHIFT_W (SHIFT_W),
+        .ROUND_W (ROUND_W)
     ) u_round (
         .clk     (clk),
         .s_step  (3'b111),

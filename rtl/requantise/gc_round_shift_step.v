@@ -9,7 +9,8 @@
 module gc_round_shift_step #(
     parameter IN_W    = 48,  // bits of s_x, at most 62
     parameter OUT_W   = 16,  // bits of m_y, at most IN_W
-    parameter SHIFT_W = 6    // bits of s_shift, 3..6
+    parameter SHIFT_W = 6,   // bits of s_shift, 3..6
+    parameter ROUND_W = 16   // bits that are added below m_y, 1..16; below 16 mode 3 is not used
 ) (
     input  wire               clk,
     input  wire [2:0]         s_step,   // bit i: stage i takes a new word
@@ -30,19 +31,25 @@ module gc_round_shift_step #(
         if (SHIFT_W < 3 || SHIFT_W > 6) begin : g_illegal_shift
             gradcore_illegal_parameter_SHIFT_W_not_3_to_6 u_stop ();
         end
+        if (ROUND_W < 1 || ROUND_W > 16) begin : g_illegal_round
+            gradcore_illegal_parameter_ROUND_W_not_1_to_16 u_stop ();
+        end
     endgenerate
 
     localparam [1:0] HALF_UP    = 2'd1;
     localparam [1:0] HALF_EVEN  = 2'd2;
     localparam [1:0] STOCHASTIC = 2'd3;
 
-    // Shifting first keeps everything narrow: of what is dropped, 16 bits decide the rounding. A number added below
-    // them is never needed, except that half-even must know whether any bit further down is set. The bits above the
-    // result are only asked whether they differ from the sign.
-    localparam FINE_W   = OUT_W + 16;
+    // Shifting first keeps everything narrow: of what is dropped, ROUND_W bits decide the rounding, for a random number
+    // 16, for a half one. A number added below them is never needed, except that half-even must know whether any bit
+    // further down is set. The bits above the result are only asked whether they differ from the sign.
+    localparam FINE_W   = OUT_W + ROUND_W;
     localparam COARSE_W = FINE_W + 3;
     localparam MIDDLE_W = COARSE_W + 12;
     localparam SIXTEENS = (IN_W > 32 && SHIFT_W > 5) ? 3 : (IN_W > 16 && SHIFT_W > 4) ? 1 : 0;
+    localparam [16:0] ONE  = 17'd1 << ROUND_W;      // of the result
+    localparam [16:0] HALF = ONE >> 1;
+    localparam [16:0] LESS = HALF - 17'd1;
 
     wire               sign  = s_x[IN_W-1];
     wire [SHIFT_W+2:0] shift = {3'b000, s_shift};    // six bits or more
@@ -51,8 +58,8 @@ module gc_round_shift_step #(
     wire [MIDDLE_W-1:0] middle;
     wire [COARSE_W-1:0] coarse;
     wire [2:0]          below, above;     // bits dropped: by the shift of 16, 4, 1
-    gc_shift_digit #(.IN_W(IN_W+16), .OUT_W(MIDDLE_W), .STEP(16), .USED(SIXTEENS)) u_sixteens (
-        .s_x({s_x, 16'b0}), .s_sign(sign), .s_digit(shift[5:4]),
+    gc_shift_digit #(.IN_W(IN_W+ROUND_W), .OUT_W(MIDDLE_W), .STEP(16), .USED(SIXTEENS)) u_sixteens (
+        .s_x({s_x, {ROUND_W{1'b0}}}), .s_sign(sign), .s_digit(shift[5:4]),
         .m_y(middle), .m_below(below[2]), .m_above(above[2])
     );
     gc_shift_digit #(.IN_W(MIDDLE_W), .OUT_W(COARSE_W), .STEP(4)) u_fours (
@@ -63,7 +70,7 @@ module gc_round_shift_step #(
     reg [COARSE_W-1:0] coarse_q;
     reg [1:0]          fine_q;
     reg [1:0]          mode_q;
-    reg [15:0]         rnd_q;
+    reg [ROUND_W-1:0]  rnd_q;
     reg                sign_q;
     reg [1:0]          above_q;
     reg [1:0]          below_q;
@@ -72,7 +79,7 @@ module gc_round_shift_step #(
         coarse_q <= coarse;
         fine_q   <= s_shift[1:0];
         mode_q   <= s_mode;
-        rnd_q    <= s_rnd;
+        rnd_q    <= s_rnd[15 -: ROUND_W];
         sign_q   <= sign;
         above_q  <= above[2:1];
         below_q  <= below[2:1];
@@ -83,16 +90,15 @@ module gc_round_shift_step #(
     gc_shift_digit #(.IN_W(COARSE_W), .OUT_W(FINE_W), .STEP(1)) u_ones (
         .s_x(coarse_q), .s_sign(sign_q), .s_digit(fine_q), .m_y(shifted), .m_below(below[0]), .m_above(above[0])
     );
-    wire              even_up = mode_q == HALF_EVEN && (shifted[16] || (|below_q) || below[0]);
-    reg  [15:0]         round;
+    wire              even_up = mode_q == HALF_EVEN && (shifted[ROUND_W] || (|below_q) || below[0]);
+    reg  [ROUND_W-1:0] round;
 
     always @* begin
-        round = 16'h0000;
         case (mode_q)
-            HALF_UP:    round = 16'h8000;
-            HALF_EVEN:  round = 16'h7FFF;
+            HALF_UP:    round = HALF[ROUND_W-1:0];
+            HALF_EVEN:  round = LESS[ROUND_W-1:0];
             STOCHASTIC: round = rnd_q;
-            default:    round = 16'h0000;
+            default:    round = {ROUND_W{1'b0}};
         endcase
     end
 
@@ -104,7 +110,7 @@ module gc_round_shift_step #(
     reg           sum_far_q;
 
     always @(posedge clk) if (s_step[1]) begin
-        sum_q      <= sum[FINE_W:16];
+        sum_q      <= sum[FINE_W:ROUND_W];
         sum_sign_q <= sign_q;
         sum_far_q  <= (|above_q) || above[0];
     end
@@ -118,7 +124,7 @@ module gc_round_shift_step #(
         m_y    <= over ? {sum_sign_q, {(OUT_W-1){~sum_sign_q}}} : sum_q[OUT_W-1:0];
     end
 
-    wire _unused = &{1'b0, shift, sum[15:0]};
+    wire _unused = &{1'b0, shift, sum[ROUND_W-1:0], s_rnd};
 endmodule
 
 `default_nettype wire

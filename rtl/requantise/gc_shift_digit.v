@@ -41,7 +41,7 @@ module gc_shift_digit #(
     assign m_below = (low[0] && digit != 2'd0) || (low[1] && digit[1]) || (low[2] && digit == 2'd3);
     assign m_above = (high[0] && digit == 2'd0) || (high[1] && !digit[1]) || (high[2] && digit != 2'd3);
 
-    wire _unused = &{1'b0, x[WIDE]};    // there for IN_W = WIDE
+    wire _unused = &{1'b0, x[WIDE], once};    // the bit for IN_W = WIDE; below 2*STEP bits some are passed over
 endmodule
 
 `default_nettype wire

@@ -52,7 +52,7 @@ module gc_softmax_probability #(
         d_q        <= {s_bit & ~p_q[15], p_q[15] ^ s_bit, p_q[14:0]} & {17{s_keep}};
     end
 
-    gc_round_shift_step #(.IN_W(33), .OUT_W(DW), .SHIFT_W(5)) u_round (
+    gc_round_shift_step #(.IN_W(33), .OUT_W(DW), .SHIFT_W(5), .ROUND_W(1)) u_round (
         .clk(clk), .s_step(3'b111), .s_x({d_q, 16'd0}), .s_shift(s_loss_shift), .s_mode(HALF_UP), .s_rnd(16'd0),
         .m_y(m_delta), .m_over(m_over)
     );

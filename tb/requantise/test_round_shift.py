@@ -18,13 +18,14 @@ async def any_width_matches_the_model(dut):
     await cycles(dut, 1)
     in_w, out_w = parameter("IN_W"), parameter("OUT_W")
     shifts = min(in_w, 1 << parameter("SHIFT_W"), ACC_W)
+    modes = 4 if parameter("ROUND_W") == 16 else 3
     expected = []
     for now in range(1500 + LATENCY):
         if now >= LATENCY:
             assert (dut.m_y.value.to_signed(), dut.m_over.value) == expected[now - LATENCY], f"word {now - LATENCY}"
         shift, mode, rnd = (
             random.randrange(shifts),
-            random.randrange(4),
+            random.randrange(modes),
             random.choice([0, 65535, random.getrandbits(16)]),
         )
         near = random.choice([0, -1 << (out_w - 1), (1 << (out_w - 1)) - 1, random.randrange(-9, 9)])
@@ -40,23 +41,29 @@ async def any_width_matches_the_model(dut):
 
 
 @pytest.mark.parametrize(
-    "in_w, out_w, shift_w",
+    "in_w, out_w, shift_w, round_w",
     [
-        (48, 24, 6),
-        (48, 16, 6),
-        (55, 16, 6),
-        (48, 16, 5),
-        (41, 16, 5),
-        (33, 8, 5),
-        (32, 16, 4),
-        (17, 17, 5),
-        (12, 8, 4),
-        (8, 8, 3),
-        (62, 8, 6),
+        (48, 24, 6, 16),
+        (48, 16, 6, 16),
+        (55, 16, 6, 16),
+        (48, 16, 5, 16),
+        (41, 16, 5, 16),
+        (33, 8, 5, 16),
+        (32, 16, 4, 16),
+        (17, 17, 5, 16),
+        (12, 8, 4, 16),
+        (8, 8, 3, 16),
+        (62, 8, 6, 16),
+        (33, 16, 5, 1),
+        (33, 8, 5, 1),
+        (62, 16, 6, 1),
+        (48, 24, 6, 2),
+        (12, 12, 4, 7),
+        (48, 16, 6, 15),
     ],
 )
-def test_round_shift(in_w, out_w, shift_w):
-    run("requantise", "gc_round_shift", {"IN_W": in_w, "OUT_W": out_w, "SHIFT_W": shift_w})
+def test_round_shift(in_w, out_w, shift_w, round_w):
+    run("requantise", "gc_round_shift", {"IN_W": in_w, "OUT_W": out_w, "SHIFT_W": shift_w, "ROUND_W": round_w})
 
 
 @pytest.mark.parametrize(
@@ -66,6 +73,8 @@ def test_round_shift(in_w, out_w, shift_w):
         ("IN_W", 63, "IN_W_above_62"),
         ("SHIFT_W", 2, "SHIFT_W_not_3_to_6"),
         ("SHIFT_W", 7, "SHIFT_W_not_3_to_6"),
+        ("ROUND_W", 0, "ROUND_W_not_1_to_16"),
+        ("ROUND_W", 17, "ROUND_W_not_1_to_16"),
     ],
 )
 def test_illegal_parameters(name, value, text):

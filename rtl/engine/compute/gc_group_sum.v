@@ -37,7 +37,9 @@ module gc_group_sum #(
                     wire [ACC_W-1:0] other = acc[(k*LANES + l + LEFT)*ACC_W +: ACC_W] & {ACC_W{split[k]}};
                     always @(posedge clk) acc_q <= own + other;
                 end else begin : g_alone
-                    always @(posedge clk) acc_q <= own & {ACC_W{!split[k]}};
+                    always @(posedge clk)
+                        if (split[k]) acc_q <= {ACC_W{1'b0}};
+                        else          acc_q <= own;
                 end
             end
         end
