@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Picks one of N words, or the word s_sum, through a tree of registered 4:1 multiplexers.
+// Picks one of N words, or the word s_sum, through a tree of registered 4:1 multiplexers; the last of them, behind
+// others, only joins words of which all but one are zero.
 // One pick per cycle, free running. A word of s_data is taken in the cycle of its s_index and leaves
 // ceil(log4(N)) cycles later, one register per level; s_sum is taken by the last level, one cycle before it leaves.
 `default_nettype none
@@ -30,6 +31,7 @@ module gc_column_select #(
         .M      (N1),
         .INDEX_W(I0),
         .REST_W (I1),
+        .LAST   (N1 <= 4),
         .W      (W)
     ) u_level0 (
         .clk    (clk),
@@ -44,6 +46,7 @@ module gc_column_select #(
         .M      (N2),
         .INDEX_W(I1),
         .REST_W (I2),
+        .LAST   (1),
         .W      (W)
     ) u_level1 (
         .clk    (clk),
@@ -53,20 +56,29 @@ module gc_column_select #(
         .m_data (data2)
     );
 
-    // Four words are left, or two, which then are repeated.
+    // Four words are left, or two, which then are repeated. Behind a level all are zero but one, or all for s_sum.
     wire [4*W-1:0] way  = {(4/N2){data2}};
     wire [1:0]     pick = {index2[I2-2], index2[0]};
+    wire           sum  = index2[I2-1];
 
-    always @(posedge clk)
-        if (index2[I2-1])
-            m_data <= s_sum;
-        else
-            case (pick)
-                2'd0:    m_data <= way[0*W +: W];
-                2'd1:    m_data <= way[1*W +: W];
-                2'd2:    m_data <= way[2*W +: W];
-                default: m_data <= way[3*W +: W];
-            endcase
+    generate
+        if (N > 4) begin : g_join
+            wire [W-1:0] word = way[0*W +: W] | way[1*W +: W] | way[2*W +: W] | way[3*W +: W];
+            always @(posedge clk) m_data <= word | (s_sum & {W{sum}});
+            wire _unused = &{1'b0, pick};
+        end else begin : g_pick
+            always @(posedge clk)
+                if (sum)
+                    m_data <= s_sum;
+                else
+                    case (pick)
+                        2'd0:    m_data <= way[0*W +: W];
+                        2'd1:    m_data <= way[1*W +: W];
+                        2'd2:    m_data <= way[2*W +: W];
+                        default: m_data <= way[3*W +: W];
+                    endcase
+        end
+    endgenerate
 endmodule
 
 `default_nettype wire
