@@ -141,7 +141,8 @@ module gc_operand_buffer #(
         wr_col_mask_q <= wr_col_turned;
     end
     gc_rotator2d #(.GRID(GRID), .W(DW+1), .INVERSE(1)) u_wr_rotator (
-        .clk(clk), .s_valid(wr_valid), .s_rot_y(wr_rot_y), .s_rot_x(wr_rot_x), .s_data(wr_lanes), .m_data(wr_banks)
+        .clk(clk), .s_valid(wr_valid), .s_rot_y(wr_rot_y), .s_rot_x(wr_rot_x), .s_data(wr_lanes),
+        .s_keep({LANES{1'b1}}), .m_data(wr_banks)
     );
 
     // ---- Read
@@ -155,7 +156,7 @@ module gc_operand_buffer #(
     wire [COLS-1:0]     rd_chan_mask;
     wire [LANES*AW-1:0] rd_bank_addr;
     wire [LANES*DW-1:0] rd_banks;
-    wire [LANES*DW-1:0] rd_lanes;
+    wire [LANES-1:0]    keep;                 // words inside the map
     reg  [VECTOR-1:0]   rd_valid_q;           // bit n: in stage n + 1
     wire [LOG-1:0]      turn_y;
     wire [LOG-1:0]      turn_x;
@@ -191,10 +192,10 @@ module gc_operand_buffer #(
     gc_delay_line #(.W(2*LOG), .CYCLES(WORDS-TURN)) u_turn (
         .clk(clk), .clear(1'b0), .s_data({rd_rot_y, rd_rot_x}), .m_data({turn_y, turn_x})
     );
-    gc_delay_line #(.W(2*GRID), .CYCLES(VECTOR-MASKS)) u_mask (
+    gc_delay_line #(.W(2*GRID), .CYCLES(VECTOR-MASKS-1)) u_mask (
         .clk(clk), .clear(1'b0), .s_data({rd_row_mask, rd_col_mask}), .m_data({row_mask, col_mask})
     );
-    gc_delay_line #(.W(COLS), .CYCLES(VECTOR-CHANNEL)) u_chan_mask (
+    gc_delay_line #(.W(COLS), .CYCLES(VECTOR-CHANNEL-1)) u_chan_mask (
         .clk(clk), .clear(1'b0), .s_data(rd_chan_mask), .m_data(chan_mask)
     );
     gc_delay_line #(.W(USER_W), .CYCLES(VECTOR)) u_user (
@@ -204,9 +205,9 @@ module gc_operand_buffer #(
         rd_valid_q <= {rd_valid_q[VECTOR-2:0], s_rd_valid};
         if (rst) rd_valid_q <= {VECTOR{1'b0}};
     end
-    gc_rotator2d #(.GRID(GRID), .W(DW), .INVERSE(0)) u_rd_rotator (
+    gc_rotator2d #(.GRID(GRID), .W(DW), .MASK(1)) u_rd_rotator (
         .clk(clk), .s_valid(rd_valid_q[WORDS-1]), .s_rot_y(turn_y), .s_rot_x(turn_x),
-        .s_data(rd_banks), .m_data(rd_lanes)
+        .s_data(rd_banks), .s_keep(keep), .m_data(m_rd_data)
     );
 
     genvar i;
@@ -225,8 +226,7 @@ module gc_operand_buffer #(
                 .s_wr_en(wr_valid_q[3] && enable_q), .s_wr_addr(wr_bank_addr[i*AW +: AW]), .s_wr_data(word_q),
                 .s_rd_en(rd_valid_q[WORDS-2]), .s_rd_addr(rd_bank_addr[i*AW +: AW]), .m_rd_data(rd_banks[i*DW +: DW])
             );
-            assign m_rd_data[i*DW +: DW] = (row_mask[i / GRID] && col_mask[i % GRID] && chan_mask[i % COLS])
-                ? rd_lanes[i*DW +: DW] : {DW{1'b0}};
+            assign keep[i] = row_mask[i / GRID] && col_mask[i % GRID] && chan_mask[i % COLS];
         end
     endgenerate
     assign m_rd_valid = rd_valid_q[VECTOR-1];
