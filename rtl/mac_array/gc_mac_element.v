@@ -5,13 +5,13 @@
 // cycle before, for blocks with a register of their own for it.
 // DSP says how it is made; all ways are equal in every bit. 0: written so that synthesis finds a DSP block with its
 // operand, product and sum registers: one DSP48E1 and nothing else. 1: a DSP48E2 by its name, because not every tool
-// puts registers and sum into that one. 2: a MULT18X18D by its name, with its registers; the sum is made of LUTs.
+// puts registers and sum into that one. 2: a MULT18X18D by its name, with its registers, and the carry chain.
 `default_nettype none
 
 module gc_mac_element #(
     parameter DW       = 16,  // bits of an operand
     parameter ACC_W    = 48,  // bits of the sum, more than 2*DW
-    parameter MULTIPLY = 1,   // 0: the sum column's element, s_col is one; inferred with DSP 2
+    parameter MULTIPLY = 1,   // 0: the sum column's element, s_col is one; without MULT18X18D
     parameter DSP      = 0    // 0: inferred; 1: DSP48E2 (UltraScale, UltraScale+); 2: MULT18X18D (ECP5)
 ) (
     input  wire             clk,
@@ -23,37 +23,38 @@ module gc_mac_element #(
     input  wire [DW-1:0]    s_col,  // signed
     output wire [ACC_W-1:0] m_acc   // signed
 );
-    localparam BLOCK = MULTIPLY != 0 || DSP == 1 ? DSP : 0;
-
     generate
-        if (BLOCK == 1) begin : g_dsp48e2
+        if (DSP == 1) begin : g_dsp48e2
             gc_mac_dsp48e2 #(.DW(DW), .ACC_W(ACC_W)) u_block (
                 .clk(clk), .take(take), .add(add), .ahead(ahead), .s_row(s_row), .s_col(s_col), .m_acc(m_acc)
             );
             wire _unused = &{1'b0, first};
         end
-        if (BLOCK == 2) begin : g_mult18x18d
-            wire _unused = &{1'b0, first};
+        if (DSP == 2 && MULTIPLY != 0) begin : g_mult18x18d
             gc_mac_mult18x18d #(.DW(DW), .ACC_W(ACC_W)) u_block (
                 .clk(clk), .take(take), .add(add), .ahead(ahead), .s_row(s_row), .s_col(s_col), .m_acc(m_acc)
             );
+            wire _unused = &{1'b0, first};
         end
-        if (BLOCK == 0) begin : g_inferred
+        if (DSP == 2 && MULTIPLY == 0) begin : g_ccu2c
+            reg [DW-1:0] row_q, product_q;
+            always @(posedge clk) begin
+                if (take) row_q <= s_row;
+                product_q <= row_q;
+            end
+            gc_sum_ccu2c #(.ACC_W(ACC_W)) u_sum (
+                .clk(clk), .add(add), .ahead(ahead), .m_acc(m_acc),
+                .s_addend({{(ACC_W-DW){product_q[DW-1]}}, product_q})
+            );
+            wire _unused = &{1'b0, first, s_col};
+        end
+        if (DSP == 0) begin : g_inferred
             reg signed [DW-1:0]   row_q;
             reg signed [2*DW-1:0] product_q;
             reg [ACC_W-1:0]       acc_q;
 
-            wire begins;
-            if (DSP == 2) begin : g_register    // of gc_mac_mult18x18d
-                FD1S3AX #(.GSR("DISABLED")) u_first (.D(ahead), .CK(clk), .Q(begins));
-                wire _unused = &{1'b0, first};
-            end else begin : g_first
-                assign begins = first;
-                wire _unused = &{1'b0, ahead};
-            end
-
             // Clearing the addend keeps one adder; selecting between sum and product would not fit into the DSP block.
-            wire [ACC_W-1:0] addend  = begins ? {ACC_W{1'b0}} : acc_q;
+            wire [ACC_W-1:0] addend  = first ? {ACC_W{1'b0}} : acc_q;
             wire [ACC_W-1:0] product = {{(ACC_W-2*DW){product_q[2*DW-1]}}, product_q};
 
             always @(posedge clk) begin
@@ -77,6 +78,7 @@ module gc_mac_element #(
             end
 
             assign m_acc = acc_q;
+            wire _unused = &{1'b0, ahead};
         end
     endgenerate
 endmodule

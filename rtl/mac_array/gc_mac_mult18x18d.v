@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gc_mac_element with a MULT18X18D of the ECP5 (FPGA-TN-02205): operand and product registers are the block's own, the
-// sum is made of LUTs. For synthesis the tools know the block, a simulation needs its model. The inputs of the cascade
+// sum is a carry chain. For synthesis the tools know the block, a simulation needs its model. The inputs of the cascade
 // and of C stay open: there is no way to them from elsewhere.
 `default_nettype none
 
@@ -39,26 +39,10 @@ module gc_mac_mult18x18d #(
         .P31(product[31]), .P32(product[32]), .P33(product[33]), .P34(product[34]), .P35(product[35])
     );
 
-    // A register of each block's own, by its name: synthesis would make one of all of them, with a net to every bit.
-    wire first;
-    FD1S3AX #(.GSR("DISABLED")) u_first (.D(ahead), .CK(clk), .Q(first));
-
-    // The lower half of the sum is added at once. What the product gives to the upper one waits a cycle and is added
-    // where the sum leaves: no carry runs through more than half of it.
-    localparam LOW = ACC_W/2;
-    wire [ACC_W-1:0]     wide = {{(ACC_W-2*DW){product[2*DW-1]}}, product[2*DW-1:0]};
-    reg  [LOW-1:0]       low_q;
-    reg                  carry_q;
-    reg  [ACC_W-LOW-1:0] high_q, more_q;
-    wire [ACC_W-LOW-1:0] high = high_q + more_q + {{(ACC_W-LOW-1){1'b0}}, carry_q};
-
-    always @(posedge clk) if (add) begin
-        {carry_q, low_q} <= {1'b0, first ? {LOW{1'b0}} : low_q} + {1'b0, wide[LOW-1:0]};
-        more_q           <= wide[ACC_W-1:LOW];
-        if (first) high_q <= {(ACC_W-LOW){1'b0}};
-        else       high_q <= high;
-    end
-    assign m_acc = {high, low_q};
+    gc_sum_ccu2c #(.ACC_W(ACC_W)) u_sum (
+        .clk(clk), .add(add), .ahead(ahead), .m_acc(m_acc),
+        .s_addend({{(ACC_W-2*DW){product[2*DW-1]}}, product[2*DW-1:0]})
+    );
 
     wire _unused = &{1'b0, product};
 endmodule
