@@ -2,8 +2,8 @@
 // Output-stationary array of LANES = GRID^2 by COLS multiply-accumulators. Over the steps of a pass, s_first to
 // s_last, lane l of column j sums s_row[l] * s_col[(l / COLS)*COLS + j], signed, exact modulo 2^ACC_W; the sum column
 // sums s_row[l]. One step per cycle, free running; cycles without s_valid may stand anywhere and change nothing. The
-// first column of a pass leaves 3 + ceil(log4(COLS)) cycles after s_last, then one column per cycle in order, the sum
-// column last as if it were column COLS. s_columns and s_sum are sampled with s_last. From one s_last to the next pass
+// first column of a pass leaves 3 + ceil(log4(COLS)) cycles after s_last, with DSP 2 one more, then one column per cycle
+// in order, the sum column last as if it were column COLS. s_columns and s_sum are sampled with s_last. From one s_last to the next pass
 // at least max(s_columns of the earlier pass, COLS + 1 if it had s_sum) cycles: there is no second set of
 // accumulators.
 `default_nettype none
@@ -35,6 +35,7 @@ module gc_mac_array #(
     localparam INDEX_W = $clog2(COLS+1);
     localparam LEVELS  = (COLS <= 4) ? 1 : (COLS <= 16) ? 2 : 3;
     localparam SUMS_W  = LANES * ACC_W;
+    localparam LATE    = DSP == 2 ? 1 : 0;   // cycles that an element takes beyond 3
 
     generate
         if (GRID != 4 && GRID != 8) begin : g_illegal_grid
@@ -160,17 +161,25 @@ module gc_mac_array #(
         end
     endgenerate
 
+    wire               ends, sum;
+    wire [INDEX_W-1:0] columns;
     wire [INDEX_W-1:0] due;
 
+    gc_delay_line #(.W(1), .CYCLES(LATE)) u_end (
+        .clk(clk), .clear(rst), .s_data(s_valid && s_last), .m_data(ends)
+    );
+    gc_delay_line #(.W(INDEX_W+1), .CYCLES(LATE), .CLEAR(0)) u_of_end (
+        .clk(clk), .clear(1'b0), .s_data({s_columns, s_sum && SUM_COLUMN != 0}), .m_data({columns, sum})
+    );
     gc_column_counter #(
         .INDEX_W(INDEX_W),
         .LEVELS (LEVELS)
     ) u_counter (
         .clk      (clk),
         .rst      (rst),
-        .s_last   (s_valid && s_last),
-        .s_columns(s_columns),
-        .s_sum    (s_sum && SUM_COLUMN != 0),
+        .s_last   (ends),
+        .s_columns(columns),
+        .s_sum    (sum),
         .due      (due),
         .m_valid  (m_valid),
         .m_index  (m_index),

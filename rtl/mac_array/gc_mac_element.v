@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One multiply-accumulator: acc = (first ? 0 : acc) + row * col, signed, exact modulo 2^ACC_W.
 // One step per cycle, free running: `take` enters a step, `add` and `first` belong to the step entered two cycles
-// before, m_acc holds the sum 3 cycles after its step. Without `take` and `add` nothing changes. `ahead` is `first` a
-// cycle before, for blocks with a register of their own for it.
+// before, m_acc holds the sum 3 cycles after its step, with DSP 2 after 4. Without `take` and `add` nothing changes.
+// `ahead` is `first` a cycle before, for blocks with a register of their own for it.
 // DSP says how it is made; all ways are equal in every bit. 0: written so that synthesis finds a DSP block with its
 // operand, product and sum registers: one DSP48E1 and nothing else. 1: a DSP48E2 by its name, because not every tool
 // puts registers and sum into that one. 2: a MULT18X18D by its name, with its registers, and the carry chain.

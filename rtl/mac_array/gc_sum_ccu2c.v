@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sum on the carry chain of the ECP5: acc = (first ? 0 : acc) + addend modulo 2^ACC_W, with `add`. `ahead` is `first`
-// a cycle before; both belong to the addend of that cycle. CCU2C by its name (FPGA-TN-02200): each adds two bits and has
-// an input left for `first`, which synthesis would spend a LUT per bit on.
+// A sum on the carry chain of the ECP5: acc = (first ? 0 : acc) + addend modulo 2^ACC_W, with `add`. m_acc holds it 2
+// cycles after its addend: a register between a multiplier and the chain lets them lie apart. `ahead` is `first`, a cycle
+// before add and addend. CCU2C by its name (FPGA-TN-02200): each adds two bits and has an input left for `first`, which
+// synthesis would spend a LUT per bit on.
 `default_nettype none
 
 module gc_sum_ccu2c #(
@@ -20,11 +21,12 @@ module gc_sum_ccu2c #(
 
     // A register of each sum's own, by its name: synthesis would make one of all of them, with a net to every bit.
     wire first;
-    FD1S3AX #(.GSR("DISABLED")) u_first (.D(ahead), .CK(clk), .Q(first));
+    reg  ahead_q, add_q;
+    FD1S3AX #(.GSR("DISABLED")) u_first (.D(ahead_q), .CK(clk), .Q(first));
 
-    reg  [ACC_W-1:0]   acc_q;
+    reg  [ACC_W-1:0]   addend_q, acc_q;
     wire [2*PAIRS-1:0] acc    = {{(2*PAIRS-ACC_W){1'b0}}, acc_q};
-    wire [2*PAIRS-1:0] addend = {{(2*PAIRS-ACC_W){1'b0}}, s_addend};
+    wire [2*PAIRS-1:0] addend = {{(2*PAIRS-ACC_W){1'b0}}, addend_q};
     wire [2*PAIRS-1:0] sum;
 
     genvar p;
@@ -43,7 +45,12 @@ module gc_sum_ccu2c #(
         end
     endgenerate
 
-    always @(posedge clk) if (add) acc_q <= sum[ACC_W-1:0];
+    always @(posedge clk) begin
+        ahead_q  <= ahead;
+        add_q    <= add;
+        addend_q <= s_addend;
+        if (add_q) acc_q <= sum[ACC_W-1:0];
+    end
     assign m_acc = acc_q;
 
     wire _unused = &{1'b0, sum, g_pair[PAIRS-1].to};

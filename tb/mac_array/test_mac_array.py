@@ -70,7 +70,7 @@ class Array:
         b = col.reshape(-1, groups, self.cols).astype(object)
         result = np.concatenate([a[:, g].T @ b[:, g] for g in range(groups)])  # lanes x COLS
         add = add and self.has_sum
-        due = self.now + 3 + self.levels
+        due = self.now + 3 + self.levels + (parameter("DSP") == 2)
         for j in range(columns):
             self.expected[due + j] = j, j == columns - 1 and not add, self.wrap(result[:, j])
         if add:

@@ -74,7 +74,8 @@ module gc_compute_unit #(
     localparam LANES  = GRID*GRID;
     localparam GROUPS = LANES/COLS;
     localparam RANDOM = 12;          // gc_fold_coordinates and position_random
-    localparam ARRAY  = 3 + (COLS <= 4 ? 1 : COLS <= 16 ? 2 : 3);   // mac_array: from s_last to the first column
+    // mac_array: from s_last to the first column
+    localparam ARRAY  = 3 + (COLS <= 4 ? 1 : COLS <= 16 ? 2 : 3) + (DSP == 2 ? 1 : 0);
     localparam JOIN   = $clog2(GROUPS);                             // gc_group_sum
     // The places must be known RANDOM cycles before the sums.
     localparam PASS   = READ + ARRAY + JOIN - RANDOM;
