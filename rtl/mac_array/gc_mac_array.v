@@ -2,10 +2,10 @@
 // Output-stationary array of LANES = GRID^2 by COLS multiply-accumulators. Over the steps of a pass, s_first to
 // s_last, lane l of column j sums s_row[l] * s_col[(l / COLS)*COLS + j], signed, exact modulo 2^ACC_W; the sum column
 // sums s_row[l]. One step per cycle, free running; cycles without s_valid may stand anywhere and change nothing. The
-// first column of a pass leaves 3 + ceil(log4(COLS)) cycles after s_last, with DSP 2 one more, then one column per cycle
-// in order, the sum column last as if it were column COLS. s_columns and s_sum are sampled with s_last. From one s_last to the next pass
-// at least max(s_columns of the earlier pass, COLS + 1 if it had s_sum) cycles: there is no second set of
-// accumulators.
+// first column of a pass leaves 3 + ceil(log4(COLS)) cycles after s_last, with DSP 2 one more; then one per cycle comes
+// in order, the sum column last as if it were column COLS. s_columns and s_sum are sampled with s_last. From one s_last
+// to the next pass at least max(s_columns of the earlier pass, COLS + 1 if it had s_sum) cycles: there is no second set
+// of accumulators.
 `default_nettype none
 
 module gc_mac_array #(
@@ -161,41 +161,48 @@ module gc_mac_array #(
         end
     endgenerate
 
-    wire               ends, sum;
-    wire [INDEX_W-1:0] columns;
     wire [INDEX_W-1:0] due;
 
-    gc_delay_line #(.W(1), .CYCLES(LATE)) u_end (
-        .clk(clk), .clear(rst), .s_data(s_valid && s_last), .m_data(ends)
-    );
-    gc_delay_line #(.W(INDEX_W+1), .CYCLES(LATE), .CLEAR(0)) u_of_end (
-        .clk(clk), .clear(1'b0), .s_data({s_columns, s_sum && SUM_COLUMN != 0}), .m_data({columns, sum})
-    );
     gc_column_counter #(
         .INDEX_W(INDEX_W),
-        .LEVELS (LEVELS)
+        .LEVELS (LEVELS + LATE)
     ) u_counter (
         .clk      (clk),
         .rst      (rst),
-        .s_last   (ends),
-        .s_columns(columns),
-        .s_sum    (sum),
+        .s_last   (s_valid && s_last),
+        .s_columns(s_columns),
+        .s_sum    (s_sum && SUM_COLUMN != 0),
         .due      (due),
         .m_valid  (m_valid),
         .m_index  (m_index),
         .m_last   (m_last)
     );
 
-    gc_column_select #(
-        .N(COLS),
-        .W(SUMS_W)
-    ) u_select (
-        .clk    (clk),
-        .s_index(due),
-        .s_data (sums),
-        .s_sum  (row_sums),
-        .m_data (m_acc)
-    );
+    genvar l;
+    generate
+        if (LATE == 0) begin : g_select
+            gc_column_select #(.N(COLS), .W(SUMS_W)) u_select (
+                .clk(clk), .s_index(due), .s_data(sums), .s_sum(row_sums), .m_data(m_acc)
+            );
+        end else begin : g_late
+            // The index has a cycle to come to the lanes. Each has flip-flops of its own for it, by their name:
+            // synthesis would make one set of all of them.
+            for (l = 0; l < LANES; l = l + 1) begin : g_lane
+                wire [INDEX_W-1:0]    index;
+                wire [COLS*ACC_W-1:0] own;
+                for (j = 0; j < INDEX_W; j = j + 1) begin : g_index
+                    FD1S3AX #(.GSR("DISABLED")) u_bit (.D(due[j]), .CK(clk), .Q(index[j]));
+                end
+                for (j = 0; j < COLS; j = j + 1) begin : g_sums
+                    assign own[j*ACC_W +: ACC_W] = sums[j*SUMS_W + l*ACC_W +: ACC_W];
+                end
+                gc_column_select #(.N(COLS), .W(ACC_W)) u_select (
+                    .clk(clk), .s_index(index), .s_data(own), .s_sum(row_sums[l*ACC_W +: ACC_W]),
+                    .m_data(m_acc[l*ACC_W +: ACC_W])
+                );
+            end
+        end
+    endgenerate
 endmodule
 
 `default_nettype wire

@@ -23,7 +23,7 @@ ALONE = "mac_array operand_buffer weight_buffer gradient_buffer requantise loss 
 SHOWN = {name: [f"gc_{name}"] for name in ALONE.split()} | {
     "dma": ["gc_dma_reader"],
     "ram": ["gc_stream_fifo", "gc_ram_sdp"],
-    "engine": ["engine_64x16", "engine_64x32", "engine_64x64"],
+    "engine": ["engine_64x16_bare", "engine_64x16", "engine_64x32", "engine_64x64"],
 }
 
 

@@ -27,8 +27,8 @@ module MULT18X18D #(
     output wire P10, output wire P9, output wire P8, output wire P7, output wire P6, output wire P5, output wire P4,
     output wire P3, output wire P2, output wire P1, output wire P0
 );
-    wire signed [17:0] a = {A17, A16, A15, A14, A13, A12, A11, A10, A9, A8, A7, A6, A5, A4, A3, A2, A1, A0};
-    wire signed [17:0] b = {B17, B16, B15, B14, B13, B12, B11, B10, B9, B8, B7, B6, B5, B4, B3, B2, B1, B0};
+    wire signed [17:0] a = $signed({A17, A16, A15, A14, A13, A12, A11, A10, A9, A8, A7, A6, A5, A4, A3, A2, A1, A0});
+    wire signed [17:0] b = $signed({B17, B16, B15, B14, B13, B12, B11, B10, B9, B8, B7, B6, B5, B4, B3, B2, B1, B0});
     reg signed [17:0]  a_q;
     reg signed [17:0]  b_q;
     reg signed [35:0]  product_q;
@@ -42,7 +42,8 @@ module MULT18X18D #(
     wire known = signs && REG_INPUTA_CLK == "CLK0" && REG_INPUTB_CLK == "CLK0" && REG_PIPELINE_CLK == "NONE"
         && REG_INPUTA_CE == "CE0" && REG_INPUTB_CE == "CE0" && REG_OUTPUT_CE == "CE1" && REG_OUTPUT_CLK == "CLK0";
     assign {P35, P34, P33, P32, P31, P30, P29, P28, P27, P26, P25, P24, P23, P22, P21, P20, P19, P18,
-            P17, P16, P15, P14, P13, P12, P11, P10, P9, P8, P7, P6, P5, P4, P3, P2, P1, P0} = known ? product_q : 36'bx;
+            P17, P16, P15, P14, P13, P12, P11, P10, P9, P8, P7, P6, P5, P4, P3, P2, P1, P0}
+        = known ? $unsigned(product_q) : 36'bx;
 
     wire _unused = &{1'b0, CLK1, CLK2, CLK3, CE2, CE3};
 endmodule
