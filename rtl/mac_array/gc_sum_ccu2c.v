@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sum on the carry chain of the ECP5: acc = (first ? 0 : acc) + addend modulo 2^ACC_W, with `add`. m_acc holds it 2
-// cycles after its addend: a register between a multiplier and the chain lets them lie apart. `ahead` is `first`, a cycle
-// before add and addend. CCU2C by its name (FPGA-TN-02200): each adds two bits and has an input left for `first`, which
-// synthesis would spend a LUT per bit on.
+// cycles after its addend: a register between a multiplier and the chain lets them lie apart. `ahead` is `first`, a
+// cycle before add and addend. CCU2C by its name (FPGA-TN-02200): each adds two bits and has an input left for `first`,
+// which synthesis would spend a LUT per bit on.
 `default_nettype none
 
 module gc_sum_ccu2c #(
@@ -15,8 +15,8 @@ module gc_sum_ccu2c #(
     output wire [ACC_W-1:0] m_acc
 );
     localparam PAIRS = (ACC_W + 1) / 2;
-    // A is the sum, B the addend, C `first`, D one. The lookup table gives A ^ B, or B with C; its first four places are
-    // the carry where that is zero: B.
+    // A is the sum, B the addend, C `first`, D one. The lookup table gives A ^ B, or B with C; its first four places
+    // are the carry where that is zero: B.
     localparam [15:0] INIT = 16'b1100_0110_1100_1100;
 
     // A register of each sum's own, by its name: synthesis would make one of all of them, with a net to every bit.
