@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Part of gc_rotator2d: turns a GRID x GRID square by half its rows, half its columns, or both. Each bit is a
-// multiplexer of four, which fills a LUT of six inputs. In a module of its own a tool that keeps the hierarchy sees that.
+// multiplexer of four, which fills a LUT of six inputs. In a module of its own a tool that keeps the hierarchy sees
+// that.
 `default_nettype none
 
 module gc_exchange_halves #(

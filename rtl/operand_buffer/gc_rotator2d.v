@@ -2,8 +2,8 @@
 // Rotates a GRID x GRID square of words by rows and columns: word (row, col) of the result is word (row + rot_y,
 // col + rot_x), or with INVERSE (row - rot_y, col - rot_x), modulo GRID. One square per cycle, 2 cycles latency;
 // rotations enter with their square. With MASK words whose bit of s_keep, which comes a cycle later, is not set become
-// zero. A stage only moves with its valid bit. A multiplexer of four words for each two bits of the rotations: the lower
-// ones of the rows, the highest of both, the lower ones of the columns.
+// zero. A stage only moves with its valid bit. A multiplexer of four words for each two bits of the rotations: the
+// lower ones of the rows, the highest of both, the lower ones of the columns.
 `default_nettype none
 
 module gc_rotator2d #(
