@@ -144,7 +144,7 @@ async def reset_in_mid_pass_forgets_it(dut):
 def test_mac_array(cols):
     dw = random.randint(8, 16)
     acc_w = random.choice([2 * dw + 4, 48, random.randint(2 * dw + 4, 48)])
-    run("mac_array", "gc_mac_array", {"GRID": 4, "COLS": cols, "DW": dw, "ACC_W": acc_w, "SUM_COLUMN": 1})
+    run("mac_array", "gc_mac_array", {"GRID": 4, "COLS": cols, "DW": dw, "ACC_W": acc_w, "SUM_COLUMN": 1, "DSP": 0})
 
 
 @pytest.mark.long
@@ -154,7 +154,7 @@ def test_large_mac_array(cols, dw, acc_w):
     run(
         "mac_array",
         "gc_mac_array",
-        {"GRID": 8, "COLS": cols, "DW": dw, "ACC_W": acc_w, "SUM_COLUMN": 1},
+        {"GRID": 8, "COLS": cols, "DW": dw, "ACC_W": acc_w, "SUM_COLUMN": 1, "DSP": 0},
         sim="verilator",
     )
 
@@ -169,7 +169,7 @@ def test_of_dsp_blocks_by_name(cols, dsp):
 
 
 def test_without_sum_column():
-    run("mac_array", "gc_mac_array", {"GRID": 4, "COLS": 8, "DW": 16, "ACC_W": 36, "SUM_COLUMN": 0})
+    run("mac_array", "gc_mac_array", {"GRID": 4, "COLS": 8, "DW": 16, "ACC_W": 36, "SUM_COLUMN": 0, "DSP": 0})
 
 
 @pytest.mark.parametrize(
