@@ -60,7 +60,7 @@ module gc_dma_reader_props (
 
     (* hierconn *) wire       \u_dut.burst_valid ;
     (* hierconn *) wire       \u_dut.burst_ready ;
-    (* hierconn *) wire [9:0] \u_dut.free_q ;
+    (* hierconn *) wire [9:0] \u_dut.base ;
     (* hierconn *) wire       \u_dut.u_beats.s_ready ;
     (* hierconn *) wire [2:0] \u_dut.u_beats.level_q ;
     (* hierconn *) wire [2:0] \u_dut.u_beats.wr_q ;
@@ -99,7 +99,7 @@ module gc_dma_reader_props (
         assert (rreq_valid == (\u_dut.burst_valid && owed_q + inside_q + rreq_len < 10'd4));
         assert ((\u_dut.burst_valid && \u_dut.burst_ready ) == (rreq_valid && rreq_ready));
         assert (owed_q <= 10'd4 && inside_q == \u_dut.u_beats.level_q );
-        assert (\u_dut.free_q + \u_dut.pop_q == 10'd4 - owed_q - inside_q);
+        assert (\u_dut.base + \u_dut.pop_q == 10'd4 - owed_q - inside_q);
         assert (! \u_dut.burst_valid || \u_dut.room == (owed_q + inside_q + rreq_len < 10'd4));
         assert (drained == (s_ready && !\u_dut.burst_valid && owed_q == 10'd0 && inside_q == 10'd0));
         cover (inside_q == 10'd4 && m_ready);
