@@ -7,7 +7,7 @@
 
 module gc_column_counter #(
     parameter INDEX_W = 5,  // log2(COLS) + 1
-    parameter LEVELS  = 2   // ceil(log4(COLS))
+    parameter LEVELS  = 2   // cycles from `due` to the word: ceil(log4(COLS)), with DSP 2 of gc_mac_array one more
 ) (
     input  wire               clk,
     input  wire               rst,

@@ -17,6 +17,7 @@ from gradcore.isa.rules import problem
 from gradcore.machine.compute import Compute
 from gradcore.machine.skew import Access, channel_access, pixel_access, split_access
 from tb.engine.transfer.machine import model
+from tb.support import primitives
 from tb.support.access import ACCESS_W, fields
 from tb.support.bench import cycles, start
 from tb.support.bits import pack, unpack
@@ -252,3 +253,10 @@ async def buffers_hold_what_the_model_writes(dut, alone):
 def test_compute_unit(grid, cols, width, acc_w, read):
     sizes = {"GRID": grid, "COLS": cols, "COLS_LOG": cols.bit_length() - 1, "DW": width, "ACC_W": acc_w}
     run("engine", "gc_compute_unit", sizes | {"ACCESS_W": ACCESS_W, "READ": read}, sim="verilator")
+
+
+def test_of_mult18x18d():
+    """DSP 2, whose sums come a cycle later: they must meet their places all the same."""
+    sizes = {"GRID": 4, "COLS": 8, "COLS_LOG": 3, "DW": 8, "ACC_W": 40, "ACCESS_W": ACCESS_W, "READ": 7, "DSP": 2}
+    models = [file for file in primitives.models() if file.stem in ("MULT18X18D", "CCU2C", "FD1S3AX")]
+    run("engine", "gc_compute_unit", sizes, sim="verilator", models=models)
