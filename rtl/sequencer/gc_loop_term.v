@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One loop's share of an address: starts at zero; a step adds `stride` where it advances the loop, returns to zero
-// where it restarts it. The sum of a base and the terms of all loops is the address of an affine access. No
-// multiplier.
+// One loop's share of an address: starts at `first`; a step adds `stride` where it advances the loop, returns to
+// `first` where it restarts it. The sum of the terms of all loops is the address of an affine access; one of them
+// starts at the base, the others at zero. No multiplier.
 `default_nettype none
 
 module gc_loop_term #(
@@ -12,6 +12,7 @@ module gc_loop_term #(
     input  wire         step,
     input  wire         advance,
     input  wire         restart,
+    input  wire [W-1:0] first,
     input  wire [W-1:0] stride,
     output reg  [W-1:0] m_term
 );
@@ -22,7 +23,7 @@ module gc_loop_term #(
     endgenerate
 
     always @(posedge clk)
-        if (start || (step && restart)) m_term <= {W{1'b0}};
+        if (start || (step && restart)) m_term <= first;
         else if (step && advance)       m_term <= m_term + stride;
 endmodule
 

@@ -2,7 +2,7 @@
 // Softmax with cross-entropy: the outputs of an image group, a vector for each class and an image in each lane, become
 // its local gradient (doc/numerics.md, "Softmax with cross-entropy"). The vectors come three times over; in the third
 // reading each gives one, with the target bits of s_gate. SLICE lanes per cycle, LANES/SLICE + 1 cycles (9 at least)
-// for a vector, 72 cycles for each slice between the second reading and the third, 24 cycles latency. Vectors behind
+// for a vector, 72 cycles for each slice between the second reading and the third, 25 cycles latency. Vectors behind
 // cfg_classes and lanes that are not kept give zero and add nothing to the loss. `start` begins a frame, cfg_* are
 // stable until its last word has been taken. Bit-exact with gradcore.ops.softmax.difference and gradcore.ops.loss.
 `default_nettype none
@@ -38,7 +38,7 @@ module gc_softmax #(
     localparam SW     = $clog2(SLICES);
     localparam ROOM   = 4;
     // Cycles from a slice to: its new maximum; log2 and u, exponential, new sum; gradient.
-    localparam MAX = 2, U = 6, E = 11, SUM = 13, END = 22;
+    localparam MAX = 2, U = 6, E = 12, SUM = 14, END = 23;
     localparam BITS = 7;  // cycles from e to its bits in gc_softmax_probability
 
     generate

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One lane: 2^-u of u = (max - z) * log2(e). One number per cycle, free running: s_z with the lane's maximum s_max
-// gives u, of 16 fraction bits, 5 cycles later and e, of 24 fraction bits, 10 cycles later. Bit-exact with
+// gives u, of 16 fraction bits, 5 cycles later and e, of 24 fraction bits, 11 cycles later. Bit-exact with
 // gradcore.ops.softmax.exponents and exponentials. s_shift is stable: the fraction of z, and 8. s_max is at least s_z.
 `default_nettype none
 
@@ -38,21 +38,25 @@ module gc_softmax_exponential #(
     gc_softmax_powers u_powers (
         .clk(clk), .s_coarse(u_q[15:8]), .s_fine(u_q[7:0]), .m_coarse(upper), .m_fine(lower)
     );
+    reg [17:0] upper_q, lower_q;
     reg [34:0] mantissa_q;
     reg [34:0] power_q;
     reg [24:0] near_q;
     reg [24:0] e_q;
-    reg [5:0]  whole1_q, whole2_q, whole3_q;  // integer part of u; bit 5: it is above 31
+    reg [5:0]  whole1_q, whole2_q, whole3_q, whole4_q;  // integer part of u; bit 5: it is above 31
     reg [2:0]  rest_q;
 
     always @(posedge clk) begin
         whole1_q   <= {|u_q[40:21], u_q[20:16]};
         whole2_q   <= whole1_q;
-        mantissa_q <= upper * lower;
+        upper_q    <= upper;
+        lower_q    <= lower;
         whole3_q   <= whole2_q;
+        mantissa_q <= upper_q * lower_q;
+        whole4_q   <= whole3_q;
         power_q    <= mantissa_q;
-        near_q     <= power_q[34:10] >> {whole3_q[4:3], 3'd0} & {25{!whole3_q[5]}};
-        rest_q     <= whole3_q[2:0];
+        near_q     <= power_q[34:10] >> {whole4_q[4:3], 3'd0} & {25{!whole4_q[5]}};
+        rest_q     <= whole4_q[2:0];
         e_q        <= near_q >> rest_q;
     end
     assign m_e = e_q;

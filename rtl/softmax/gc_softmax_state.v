@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One lane: what becomes of its maximum and its sum. Free running. Of the words in a cycle, s_z is to be read with the
-// s_max that comes a cycle later: m_max is there 2 cycles after s_z, m_u 6, m_e 11. s_sum comes with m_e and m_sum,
+// s_max that comes a cycle later: m_max is there 2 cycles after s_z, m_u 6, m_e 12. s_sum comes with m_e and m_sum,
 // the sum with e, 2 cycles later. With s_max_first (with s_max) or s_sum_first (with s_sum) there is no word before.
 `default_nettype none
 

@@ -9,14 +9,17 @@ from tb.support.runner import expect_elaboration_error, parameter, run
 
 
 @cocotb.test()
-async def adds_holds_and_returns_to_zero(dut):
-    """The term is stride times the iterations since start or restart, modulo 2^W."""
+async def adds_holds_and_returns(dut):
+    """The term is `first` and stride times the iterations since start or restart, modulo 2^W."""
     width = parameter("W")
-    await start(dut, start=1, step=0, advance=0, restart=0, stride=0)
+    await start(dut, start=1, step=0, advance=0, restart=0, first=0, stride=0)
     await cycles(dut, 1)
     for _ in range(60):
-        stride, count = random.choice([0, 1, (1 << width) - 1, random.getrandbits(width)]), 0
-        dut.stride.value = stride
+        first, stride = (random.choice([0, 1, (1 << width) - 1, random.getrandbits(width)]) for _ in range(2))
+        count, dut.first.value, dut.stride.value = 0, first, stride
+        dut.start.value = 1
+        await cycles(dut, 1)
+        assert int(dut.m_term.value) == first
         for _ in range(random.randint(1, 12)):
             begin, step, restart, advance = (
                 random.random() < 0.05,
@@ -27,10 +30,7 @@ async def adds_holds_and_returns_to_zero(dut):
             dut.start.value, dut.step.value, dut.restart.value, dut.advance.value = begin, step, restart, advance
             await cycles(dut, 1)
             count = 0 if begin or (step and restart) else count + (step and advance)
-            assert int(dut.m_term.value) == count * stride % (1 << width)
-        dut.start.value = 1
-        await cycles(dut, 1)
-        assert int(dut.m_term.value) == 0
+            assert int(dut.m_term.value) == (first + count * stride) % (1 << width)
 
 
 @pytest.mark.parametrize("width", [1, 16, 48])

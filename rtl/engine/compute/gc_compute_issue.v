@@ -193,12 +193,12 @@ module gc_compute_issue #(
     wire [15:0] row_by, row_bx, col_by, col_bx;
     gc_operand_walk u_row_walk (
         .clk(clk), .start(start), .step(step), .s_by_move(by_mv), .s_bx_move(bx_mv),
-        .cfg_stride_y(row_stride_y), .cfg_stride_x(row_stride_x), .cfg_shift(fold - row_fold),
+        .cfg_base(row_base), .cfg_stride_y(row_stride_y), .cfg_stride_x(row_stride_x), .cfg_shift(fold - row_fold),
         .cfg_skip_y(forward ? skip_y : 4'd0), .cfg_skip_x(forward ? skip_x : 4'd0), .m_rows(row_by), .m_columns(row_bx)
     );
     gc_operand_walk u_col_walk (
         .clk(clk), .start(start), .step(step), .s_by_move(by_mv), .s_bx_move(bx_mv),
-        .cfg_stride_y(col_stride_y), .cfg_stride_x(col_stride_x), .cfg_shift(fold - col_fold),
+        .cfg_base(col_base), .cfg_stride_y(col_stride_y), .cfg_stride_x(col_stride_x), .cfg_shift(fold - col_fold),
         .cfg_skip_y(skip_y), .cfg_skip_x(skip_x), .m_rows(col_by), .m_columns(col_bx)
     );
 
@@ -228,26 +228,26 @@ module gc_compute_issue #(
     gc_loop_term u_wgt_g (
         .clk(clk), .start(start), .step(step),
         .advance(g_mv[0]), .restart(g_mv[1]),
-        .stride(wgt_stride_g), .m_term(wgt_g)
+        .first(wgt_base), .stride(wgt_stride_g), .m_term(wgt_g)
     );
     gc_loop_term u_wgt_ky (
         .clk(clk), .start(start), .step(step),
         .advance(ky_mv[0]), .restart(ky_mv[1]),
-        .stride(wgt_stride_ky), .m_term(wgt_ky)
+        .first(16'd0), .stride(wgt_stride_ky), .m_term(wgt_ky)
     );
     gc_loop_term u_wgt_kx (
         .clk(clk), .start(start), .step(step),
         .advance(kx_mv[0]), .restart(kx_mv[1]),
-        .stride(wgt_stride_kx), .m_term(wgt_kx)
+        .first(16'd0), .stride(wgt_stride_kx), .m_term(wgt_kx)
     );
     gc_loop_term u_wgt_cg (
         .clk(clk), .start(start), .step(step),
         .advance(advance[6] && group_end), .restart(restart[6]),
-        .stride(wgt_stride_cg), .m_term(wgt_cg)
+        .first(16'd0), .stride(wgt_stride_cg), .m_term(wgt_cg)
     );
-    wire [15:0]         wgt_addr = wgt_base + wgt_g + wgt_ky + wgt_kx + wgt_cg + (backward ? 16'd0 : c_low);
-    wire [15:0]         row_addr = row_base + row_by + row_bx + row_c;
-    wire [15:0]         col_addr = col_base + col_by + col_bx + col_c;
+    wire [15:0]         wgt_addr = wgt_g + wgt_ky + wgt_kx + wgt_cg + (backward ? 16'd0 : c_low);
+    wire [15:0]         row_addr = row_by + row_bx + row_c;
+    wire [15:0]         col_addr = col_by + col_bx + col_c;
     wire [ACCESS_W-1:0] row;
     wire [ACCESS_W-1:0] col;
     gc_access_pack #(.ACCESS_W(ACCESS_W)) u_row (

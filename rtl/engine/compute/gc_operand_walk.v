@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors from the first block of a window to the present one, in an operand whose blocks are cfg_stride_y and
-// cfg_stride_x << cfg_shift vectors apart and of which cfg_skip_y and cfg_skip_x are left out between two. The fields
-// stand still from `start` on, so their products are there for the first step.
+// Address of the present block of a window, m_rows + m_columns. The window begins at cfg_base; the blocks of its operand
+// are cfg_stride_y and cfg_stride_x << cfg_shift vectors apart, and cfg_skip_y and cfg_skip_x are left out between two.
+// The fields stand still from `start` on, so their products are there for the first step.
 `default_nettype none
 
 module gc_operand_walk (
@@ -10,6 +10,7 @@ module gc_operand_walk (
     input  wire        step,
     input  wire [1:0]  s_by_move,     // restart, advance
     input  wire [1:0]  s_bx_move,
+    input  wire [15:0] cfg_base,
     input  wire [15:0] cfg_stride_y,
     input  wire [15:0] cfg_stride_x,
     input  wire [1:0]  cfg_shift,
@@ -25,11 +26,11 @@ module gc_operand_walk (
     end
     gc_loop_term u_rows (
         .clk(clk), .start(start), .step(step), .advance(s_by_move[0]), .restart(s_by_move[1]),
-        .stride(row_q), .m_term(m_rows)
+        .first(cfg_base), .stride(row_q), .m_term(m_rows)
     );
     gc_loop_term u_columns (
         .clk(clk), .start(start), .step(step), .advance(s_bx_move[0]), .restart(s_bx_move[1]),
-        .stride(column_q), .m_term(m_columns)
+        .first(16'd0), .stride(column_q), .m_term(m_columns)
     );
 endmodule
 
