@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// One loop's share of an address: starts at `first`; a step adds `stride` where it advances the loop, returns to
-// `first` where it restarts it. The sum of the terms of all loops is the address of an affine access; one of them
-// starts at the base, the others at zero. No multiplier.
+// One loop's share of an address: starts at zero; a step adds `stride` where it advances the loop, returns to zero
+// where it restarts it. The sum of the terms of all loops is the address of an affine access, if one of them starts at
+// the base instead: with BASED, at `base`, which is stable. No multiplier.
 `default_nettype none
 
 module gc_loop_term #(
-    parameter W = 16
+    parameter W     = 16,
+    parameter BASED = 0    // 1: starts at `base`
 ) (
     input  wire         clk,
     input  wire         start,
     input  wire         step,
     input  wire         advance,
     input  wire         restart,
-    input  wire [W-1:0] first,
+    input  wire [W-1:0] base,      // without BASED not read
     input  wire [W-1:0] stride,
     output reg  [W-1:0] m_term
 );
@@ -20,7 +21,12 @@ module gc_loop_term #(
         if (W < 1) begin : g_illegal_w
             gradcore_illegal_parameter_W_below_1 u_stop ();
         end
+        if (BASED != 0 && BASED != 1) begin : g_illegal_based
+            gradcore_illegal_parameter_BASED_not_0_or_1 u_stop ();
+        end
     endgenerate
+
+    wire [W-1:0] first = BASED != 0 ? base : {W{1'b0}};
 
     always @(posedge clk)
         if (start || (step && restart)) m_term <= first;

@@ -19,11 +19,11 @@ module gc_block_walk (
     wire [11:0] row, column;
     gc_loop_term #(.W(12)) u_row (
         .clk(clk), .start(start), .step(step), .advance(s_by_move[0]), .restart(s_by_move[1]),
-        .first(12'd0), .stride({8'd0, cfg_skip_y} + 12'd1), .m_term(row)
+        .base(12'd0), .stride({8'd0, cfg_skip_y} + 12'd1), .m_term(row)
     );
     gc_loop_term #(.W(12)) u_column (
         .clk(clk), .start(start), .step(step), .advance(s_bx_move[0]), .restart(s_bx_move[1]),
-        .first(12'd0), .stride({8'd0, cfg_skip_x} + 12'd1), .m_term(column)
+        .base(12'd0), .stride({8'd0, cfg_skip_x} + 12'd1), .m_term(column)
     );
     assign m_by = cfg_by0 + row;
     assign m_bx = cfg_bx0 + column;

@@ -225,25 +225,25 @@ module gc_compute_issue #(
     wire [15:0] wgt_kx;
     wire [15:0] wgt_cg;
     wire        group_end = &c[COLS_LOG-1:0];
-    gc_loop_term u_wgt_g (
+    gc_loop_term #(.BASED(1)) u_wgt_g (
         .clk(clk), .start(start), .step(step),
         .advance(g_mv[0]), .restart(g_mv[1]),
-        .first(wgt_base), .stride(wgt_stride_g), .m_term(wgt_g)
+        .base(wgt_base), .stride(wgt_stride_g), .m_term(wgt_g)
     );
     gc_loop_term u_wgt_ky (
         .clk(clk), .start(start), .step(step),
         .advance(ky_mv[0]), .restart(ky_mv[1]),
-        .first(16'd0), .stride(wgt_stride_ky), .m_term(wgt_ky)
+        .base(16'd0), .stride(wgt_stride_ky), .m_term(wgt_ky)
     );
     gc_loop_term u_wgt_kx (
         .clk(clk), .start(start), .step(step),
         .advance(kx_mv[0]), .restart(kx_mv[1]),
-        .first(16'd0), .stride(wgt_stride_kx), .m_term(wgt_kx)
+        .base(16'd0), .stride(wgt_stride_kx), .m_term(wgt_kx)
     );
     gc_loop_term u_wgt_cg (
         .clk(clk), .start(start), .step(step),
         .advance(advance[6] && group_end), .restart(restart[6]),
-        .first(16'd0), .stride(wgt_stride_cg), .m_term(wgt_cg)
+        .base(16'd0), .stride(wgt_stride_cg), .m_term(wgt_cg)
     );
     wire [15:0]         wgt_addr = wgt_g + wgt_ky + wgt_kx + wgt_cg + (backward ? 16'd0 : c_low);
     wire [15:0]         row_addr = row_by + row_bx + row_c;

@@ -192,22 +192,22 @@ module gc_compute_places #(
     gc_loop_term u_dst_by (
         .clk(clk), .start(rst), .step(pass_end),
         .advance(advance[1] && (!half || by[0])), .restart(restart[1]),
-        .first(16'd0), .stride(dst_stride_y << dst_up), .m_term(dst_by)
+        .base(16'd0), .stride(dst_stride_y << dst_up), .m_term(dst_by)
     );
     gc_loop_term u_dst_bx (
         .clk(clk), .start(rst), .step(pass_end),
         .advance(advance[2] && (!half || bx[0])), .restart(restart[2]),
-        .first(16'd0), .stride(dst_stride_x << dst_up), .m_term(dst_bx)
+        .base(16'd0), .stride(dst_stride_x << dst_up), .m_term(dst_bx)
     );
     gc_loop_term #(.W(20)) u_gate_by (
         .clk(clk), .start(rst), .step(pass_end),
         .advance(advance[1]), .restart(restart[1]),
-        .first(20'd0), .stride({4'd0, gate_stride_y} << gate_up), .m_term(gate_by)
+        .base(20'd0), .stride({4'd0, gate_stride_y} << gate_up), .m_term(gate_by)
     );
     gc_loop_term #(.W(20)) u_gate_bx (
         .clk(clk), .start(rst), .step(pass_end),
         .advance(advance[2]), .restart(restart[2]),
-        .first(20'd0), .stride({4'd0, gate_stride_x} << gate_up), .m_term(gate_bx)
+        .base(20'd0), .stride({4'd0, gate_stride_x} << gate_up), .m_term(gate_bx)
     );
     gc_loop_sum #(.LEVELS(3)) u_grad_row (
         .clk(clk), .start(rst), .step(pass_end), .advance(advance[2:0]), .restart(restart[2:0]),

@@ -24,13 +24,13 @@ module gc_operand_walk (
         row_q    <= cfg_stride_y * ({12'd0, cfg_skip_y} + 16'd1) << cfg_shift;
         column_q <= cfg_stride_x * ({12'd0, cfg_skip_x} + 16'd1) << cfg_shift;
     end
-    gc_loop_term u_rows (
+    gc_loop_term #(.BASED(1)) u_rows (
         .clk(clk), .start(start), .step(step), .advance(s_by_move[0]), .restart(s_by_move[1]),
-        .first(cfg_base), .stride(row_q), .m_term(m_rows)
+        .base(cfg_base), .stride(row_q), .m_term(m_rows)
     );
     gc_loop_term u_columns (
         .clk(clk), .start(start), .step(step), .advance(s_bx_move[0]), .restart(s_bx_move[1]),
-        .first(16'd0), .stride(column_q), .m_term(m_columns)
+        .base(16'd0), .stride(column_q), .m_term(m_columns)
     );
 endmodule
 
