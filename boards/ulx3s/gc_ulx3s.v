@@ -8,7 +8,7 @@
 module gc_ulx3s #(
     parameter CLOCK_HZ  = 40000000,
     parameter DIVISOR   = 40,        // 1 Mbit/s
-    parameter WORDS     = 24576,     // of 8 bytes, in the memory
+    parameter WORDS     = 16384,     // of 8 bytes, in the memory
     parameter SILENCE_W = 20
 ) (
     input  wire       clk_25mhz,
