@@ -2,8 +2,8 @@
 """Registers beside a multiplier or a block RAM of the ECP5 go into it: Yosys leaves them outside.
 
 MULT18X18D has registers at A and B and one at the product, DP16KD one at each port's word (FPGA-TN-02205 and
-FPGA-TN-02204). A register fits if it has no reset and all its bits have one clock and one enable. Then a product takes
-no time on the way out, and a word of a memory a fifth of it. What a netlist computes stays the same.
+FPGA-TN-02204). A register goes in if it has no reset, all its bits have one clock and one enable, and, behind a block,
+nothing else reads what it reads. What the netlist computes stays the same, in every cycle.
 """
 
 import json

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One loop's share of an address: starts at zero; a step adds `stride` where it advances the loop, returns to zero
-// where it restarts it. The sum of the terms of all loops is the address of an affine access, if one of them starts at
-// the base instead: with BASED, at `base`, which is stable. No multiplier.
+// One loop's share of an address. It starts at zero, or with BASED at `base`, which is stable; a step adds `stride`
+// where it advances the loop, and goes back to the start where it restarts it. The sum of a base and the terms of all
+// loops is the address of an affine access; a term that is BASED has added the base already. No multiplier.
 `default_nettype none
 
 module gc_loop_term #(
