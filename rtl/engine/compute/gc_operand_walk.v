@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Address of the present block of a window, m_rows + m_columns. The window begins at cfg_base; the blocks of its operand
-// are cfg_stride_y and cfg_stride_x << cfg_shift vectors apart, and cfg_skip_y and cfg_skip_x are left out between two.
+// Address of the present block of a window: m_rows + m_columns. It begins at cfg_base. The blocks of the operand are
+// cfg_stride_y and cfg_stride_x << cfg_shift vectors apart; cfg_skip_y and cfg_skip_x are left out between two.
 // The fields stand still from `start` on, so their products are there for the first step.
 `default_nettype none
 
