@@ -56,7 +56,7 @@ class Block:
         return word - (1 << 18 if word >> 17 and self.value(f"SIGNED{side}", nets) else 0)
 
     def outputs(self, nets: dict) -> dict:
-        """Values of the outputs, by port; {} as long as they are not known."""
+        """Values of the outputs, by port."""
         if self.kind == "TRELLIS_FF":
             return {"Q": self.kept.get("Q", 0)}
         if self.kind == "DP16KD":
