@@ -41,9 +41,10 @@ module gc_ulx3s_memory #(
     reg [1:0]    burst_q, last_q, host_q; // what the words on their way through the memory are
 
     wire last       = left_q == 8'd0;
-    wire host_read  = s_host_valid && !s_host_write && !reading_q;
-    wire host_write = s_host_valid && s_host_write && !writing_q;
     wire beat       = s_wdat_valid && writing_q;
+    // The host never reads while the engine writes, or the other way round: that might be the same word.
+    wire host_read  = s_host_valid && !s_host_write && !reading_q && !beat;
+    wire host_write = s_host_valid && s_host_write && !reading_q && !writing_q;
 
     assign s_rreq_ready = !reading_q || last;
     assign s_wreq_ready = !writing_q;
@@ -54,7 +55,7 @@ module gc_ulx3s_memory #(
     assign m_host_valid = host_q[1];
     assign m_host_data  = m_rdat_data;
 
-    gc_ram_sdp #(.WIDTH(64), .DEPTH(DEPTH), .OUT_REG(1)) u_ram (
+    gc_ram_sdp #(.WIDTH(64), .DEPTH(DEPTH), .OUT_REG(1), .OLD_WORD(0)) u_ram (
         .clk(clk),
         .s_wr_en(beat || host_write),
         .s_wr_addr(writing_q ? write_at_q : s_host_addr[3 +: AW]),

@@ -35,12 +35,14 @@ module gc_stream_fifo_props (
     (* hierconn *) wire [2:0] \u_dut.wr_q ;
     (* hierconn *) wire [2:0] \u_dut.rd_q ;
     (* hierconn *) wire [2:0] \u_dut.seen_q ;
-    (* hierconn *) wire [3:0] \u_dut.u_ram.g_any.memory[0] ;
-    (* hierconn *) wire [3:0] \u_dut.u_ram.g_any.memory[1] ;
-    (* hierconn *) wire [3:0] \u_dut.u_ram.g_any.memory[2] ;
-    (* hierconn *) wire [3:0] \u_dut.u_ram.g_any.memory[3] ;
-    wire [15:0] memory = {\u_dut.u_ram.g_any.memory[3] , \u_dut.u_ram.g_any.memory[2] , \u_dut.u_ram.g_any.memory[1] ,
-                          \u_dut.u_ram.g_any.memory[0] };
+    (* hierconn *) wire       \u_dut.push ;
+    (* hierconn *) wire       \u_dut.fetch ;
+    (* hierconn *) wire [3:0] \u_dut.u_ram.g_apart.memory[0] ;
+    (* hierconn *) wire [3:0] \u_dut.u_ram.g_apart.memory[1] ;
+    (* hierconn *) wire [3:0] \u_dut.u_ram.g_apart.memory[2] ;
+    (* hierconn *) wire [3:0] \u_dut.u_ram.g_apart.memory[3] ;
+    wire [15:0] memory = {\u_dut.u_ram.g_apart.memory[3] , \u_dut.u_ram.g_apart.memory[2] ,
+                          \u_dut.u_ram.g_apart.memory[1] , \u_dut.u_ram.g_apart.memory[0] };
     wire [2:0]  place  = \u_dut.rd_q + ahead - {2'd0, m_valid};
 
     gc_stream_fifo_state #(.AW(2)) u_state (
@@ -55,6 +57,8 @@ module gc_stream_fifo_props (
 
     always @* if (started) begin
         assert (level == stored && s_ready == (stored < 3'd4));
+        // OLD_WORD 0: no word is read while it is written.
+        assert (!(\u_dut.push && \u_dut.fetch && \u_dut.wr_q [1:0] == \u_dut.rd_q [1:0]));
         if (tracked && ahead >= {2'd0, m_valid}) assert (memory[4*place[1:0] +: 4] == word);
         cover (stored == 3'd4 && tracked && ahead == 3'd3 && m_ready);
     end

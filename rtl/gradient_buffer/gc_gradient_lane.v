@@ -69,10 +69,11 @@ module gc_gradient_lane #(
     end
 
     gc_ram_sdp #(
-        .WIDTH  (ACC_W),
-        .DEPTH  (DEPTH),
-        .OUT_REG(1),
-        .ULTRA  (ULTRA)
+        .WIDTH   (ACC_W),
+        .DEPTH   (DEPTH),
+        .OUT_REG (1),
+        .OLD_WORD(0),
+        .ULTRA   (ULTRA)
     ) u_ram (
         .clk      (clk),
         .s_wr_en  (wr_en),

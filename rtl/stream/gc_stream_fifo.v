@@ -43,7 +43,7 @@ module gc_stream_fifo #(
     assign m_valid   = valid_q;
     assign sts_level = level_q;
 
-    gc_ram_sdp #(.WIDTH(WIDTH), .DEPTH(DEPTH)) u_ram (
+    gc_ram_sdp #(.WIDTH(WIDTH), .DEPTH(DEPTH), .OLD_WORD(0)) u_ram (
         .clk(clk),
         .s_wr_en(push), .s_wr_addr(wr_q[AW-1:0]), .s_wr_data(s_data),
         .s_rd_en(fetch), .s_rd_addr(rd_q[AW-1:0]), .m_rd_data(m_data)

@@ -64,11 +64,11 @@ module gc_vector_table #(
             reg         end_now_q;
             wire [15:0] even_word, odd_word;
             wire [15:0] even = end_at_q[1] ? end_q : even_word;
-            gc_ram_sdp #(.WIDTH(16), .DEPTH(512), .OUT_REG(1)) u_even (
+            gc_ram_sdp #(.WIDTH(16), .DEPTH(512), .OUT_REG(1), .OLD_WORD(0)) u_even (
                 .clk(clk), .s_wr_en(write_q), .s_wr_addr(write_addr_q), .s_wr_data(write_data_q[15:0]),
                 .s_rd_en(1'b1), .s_rd_addr(even_q[8:0]), .m_rd_data(even_word)
             );
-            gc_ram_sdp #(.WIDTH(16), .DEPTH(512), .OUT_REG(1)) u_odd (
+            gc_ram_sdp #(.WIDTH(16), .DEPTH(512), .OUT_REG(1), .OLD_WORD(0)) u_odd (
                 .clk(clk), .s_wr_en(write_q), .s_wr_addr(write_addr_q), .s_wr_data(write_data_q[31:16]),
                 .s_rd_en(1'b1), .s_rd_addr(odd_q), .m_rd_data(odd_word)
             );

@@ -64,10 +64,11 @@ module gc_weight_bank #(
                 place_q <= b_here ? s_b_place[PLACE_W-1:0] : place[PLACE_W-1:0];
             end
             gc_ram_sdp #(
-                .WIDTH  (DW),
-                .DEPTH  (1 << PLACE_W),
-                .OUT_REG(1),
-                .ULTRA  (ULTRA)
+                .WIDTH   (DW),
+                .DEPTH   (1 << PLACE_W),
+                .OUT_REG (1),
+                .OLD_WORD(0),
+                .ULTRA   (ULTRA)
             ) u_ram (
                 .clk      (clk),
                 .s_wr_en  (s_wr_valid && s_wr_part == p),

@@ -30,7 +30,8 @@ async def reads_the_old_word_and_holds_its_output(dut):
 
 @pytest.mark.parametrize("width, depth, out_reg", [(1, 2, 0), (16, 37, 1), (72, 64, 0), (9, 512, 1)])
 def test_ram_sdp(width, depth, out_reg):
-    run("ram", "gc_ram_sdp", {"WIDTH": width, "DEPTH": depth, "OUT_REG": out_reg})
+    old = {"OLD_WORD": random.randint(0, 1)}  # simulated, both give the old word
+    run("ram", "gc_ram_sdp", {"WIDTH": width, "DEPTH": depth, "OUT_REG": out_reg, **old})
 
 
 # Where the number of words in a row of UltraRAM changes, rows that are not full, a word in two memories.
@@ -50,6 +51,7 @@ def test_ultra(width, depth):
         ({"DEPTH": 1}, "DEPTH_below_2"),
         ({"WIDTH": 0}, "WIDTH_below_1"),
         ({"OUT_REG": 2}, "OUT_REG_not_0_or_1"),
+        ({"OLD_WORD": 2}, "OLD_WORD_not_0_or_1"),
         ({"ULTRA": 2}, "ULTRA_not_0_or_1"),
     ],
 )

@@ -207,7 +207,7 @@ class SimBackend:
         """Rows first.. of the gradient buffer, (count, cols) as int64."""
         rows = np.empty((cols, count), np.uint64)
         for column in range(cols):
-            place = f"u_update.u_gradients.g_word[{column}].u_lane.u_ram.g_any"
+            place = f"u_update.u_gradients.g_word[{column}].u_lane.u_ram.g_apart"
             if not self._lib.gc_words(self._sim, place.encode(), first, count, rows[column].ctypes.data):
                 raise KeyError(f"no rows {first}..{first + count - 1} in {place}")
         spare = 64 - acc_width
