@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns a COMPUTE instruction into one array step per cycle: the accesses of the row and column operands, the weight
 // row and the pass marks (doc/instructions.md, "COMPUTE"). `start` begins an instruction that stays on s_instruction
-// until m_done, the cycle of its last step. The last step of a pass waits (sts_pad) until the columns of the pass
-// before are out, also across instructions, and LATE cycles more behind one whose results take a factor. Sums that the
+// until m_done, the cycle of its last step. The last step of a pass may wait (sts_pad, gc_compute_passes). Sums that the
 // instruction before has kept are not cleared by one that takes them; s_clear, between two programs, forgets them.
 // Outputs are registered; there is no back-pressure.
 `default_nettype none
@@ -45,12 +44,8 @@ module gc_compute_issue #(
     output wire                sts_pad,
     output wire                sts_yield
 );
-    localparam [COLS_LOG:0] ALL_COLUMNS = COLS[COLS_LOG:0];
-    localparam [COLS_LOG:0] ONE         = 1;
-    localparam [15:0]       ALL_STEPS   = COLS[15:0];
-    localparam [COLS_LOG+1:0] LATE      = 6;   // latency of gc_factor
-
-    localparam [1:0]        BP = 2'd1, WU = 2'd2;
+    localparam [15:0] ALL_STEPS = COLS[15:0];
+    localparam [1:0]  BP = 2'd1, WU = 2'd2;
 
     // Fields of the instruction.
     wire [1:0]  mode, fold, row_fold, col_fold, factor;
@@ -103,28 +98,20 @@ module gc_compute_issue #(
     wire [7*16-1:0] count = wu ? {ALL_STEPS, n_bx, n_by, n_g, n_kx, n_ky, n_rg}
                                : {n_c, 16'd1, n_kx, n_ky, n_bx, n_by, n_g};
 
-    reg run_q;
-    reg bias_q;
-    reg kept_q;                 // the instruction before has left its sums in the array
-    reg [COLS_LOG+1:0] owed_q;  // cycles until the columns of the pass before are out, less one
-    reg              owes_q;    // it is not zero
-    reg              late_q;    // an instruction with late results has ended: the next ones must not meet them
-    reg              bias_step_q;
-    wire inner_last = wu ? restart[4] : restart[3];
-    wire pass_first = (&at_first[6:4]) && (wu || at_first[3]) && !bias_q;
-    // inner_last is the late one: everything else is ready before it.
-    wire taps_last  = !bias_step_q || bias_q;
-    wire pass_last  = inner_last && taps_last;
-    wire go         = run_q && !s_hold;
-    wire end_may    = taps_last && !owes_q;            // the pass before may be of another instruction
-    wire pad        = run_q && pass_last && owes_q;
-    wire emit       = go && !(inner_last && taps_last && owes_q);
-    wire step       = go && (!inner_last || end_may);
-
-    assign m_done   = go && end_may && nest_last;
-    assign sts_step = emit;
-    assign sts_pad  = pad;
-    assign sts_yield = run_q && !pad && s_hold;
+    // The step that moves the nest, and the one that leaves.
+    wire step, pass_last, bias_now, kept;
+    wire pass_first = (&at_first[6:4]) && (wu || at_first[3]) && !bias_now;
+    wire sum        = wu && bias && (&at_first[3:1]);
+    gc_compute_passes #(.COLS(COLS), .COLS_LOG(COLS_LOG)) u_passes (
+        .clk(clk), .rst(rst), .start(start), .s_clear(s_clear), .s_hold(s_hold),
+        .cfg_wu(wu), .cfg_bias(bias && !wu && !backward), .cfg_late(|factor && !wu && !keep_out),
+        .cfg_keep_out(keep_out), .cfg_last(n_last[COLS_LOG:0]),
+        .s_inner_last({restart[4], restart[3]}), .s_g_last({at_last[3], at_last[0]}), .s_sum(sum),
+        .s_nest_last(nest_last),
+        .m_done(m_done), .m_step(step), .m_emit(sts_step), .m_pass(m_pass), .m_last(pass_last),
+        .m_columns(m_pass_columns), .m_bias(bias_now), .m_kept(kept), .sts_pad(sts_pad), .sts_yield(sts_yield)
+    );
+    assign m_pass_sum = sum;
 
     gc_loop_nest #(.LEVELS(7), .W(16)) u_loops (
         .clk(clk), .cfg_count(count), .s_single(7'd0), .s_two(7'd0), .start(start), .step(step),
@@ -132,7 +119,7 @@ module gc_compute_issue #(
     );
 
     // The same loop sits at different levels in the two orders.
-    wire [2:0] g_mv  = wu ? {at_last[3], restart[3], advance[3]} : {at_last[0], restart[0], advance[0]};
+    wire [1:0] g_mv  = wu ? {restart[3], advance[3]} : {restart[0], advance[0]};
     wire [1:0] by_mv = wu ? {restart[4], advance[4]} : {restart[1], advance[1]};
     wire [1:0] bx_mv = wu ? {restart[5], advance[5]} : {restart[2], advance[2]};
     wire [1:0] ky_mv = wu ? {restart[1], advance[1]} : {restart[3], advance[3]};
@@ -141,43 +128,6 @@ module gc_compute_issue #(
     wire [11:0] x0   = (bx0 + (wu ? index[5*16 +: 12] : index[2*16 +: 12])) << fold;
     wire [15:0] g    = wu ? index[3*16 +: 16] : index[0 +: 16];
     wire [15:0] c    = index[6*16 +: 16];
-
-    // Passes. One that keeps its sums counts as a column that nobody writes.
-    wire              g_last    = g_mv[2];
-    wire [COLS_LOG:0] columns   = keep_out ? ONE : g_last ? n_last[COLS_LOG:0] : ALL_COLUMNS;
-    wire              sum       = wu && bias && (&at_first[3:1]);
-    wire [COLS_LOG:0] owed      = sum ? ALL_COLUMNS : columns - ONE;
-    assign m_pass         = go && end_may && inner_last;
-    assign m_pass_columns = columns;
-    assign m_pass_sum     = sum;
-
-    always @(posedge clk) begin
-        bias_step_q <= bias && !wu && !backward;    // runs from the cycle after start on
-        if (start)       run_q <= 1'b1;
-        else if (m_done) run_q <= 1'b0;
-        if (s_clear)     kept_q <= 1'b0;
-        else if (m_done) kept_q <= keep_out;
-        if (start)     bias_q <= 1'b0;
-        else if (emit) bias_q <= inner_last && bias_step_q && !bias_q;
-        late_q <= m_done && |factor && !wu && !keep_out;
-        if (m_pass) begin
-            owed_q <= {1'b0, owed};
-            owes_q <= |owed;
-        end else if (late_q) begin
-            owed_q <= owed_q + LATE - {1'b0, ONE};
-            owes_q <= 1'b1;
-        end else if (owes_q) begin
-            owed_q <= owed_q - {1'b0, ONE};
-            owes_q <= owed_q != {1'b0, ONE};
-        end
-        if (rst) begin
-            run_q  <= 1'b0;
-            bias_q <= 1'b0;
-            kept_q <= 1'b0;
-            owes_q <= 1'b0;
-            late_q <= 1'b0;
-        end
-    end
 
     // The input map, which FP reads by rows and WU by columns; a stride skips blocks of it.
     wire        forward = !wu && !backward;
@@ -220,10 +170,7 @@ module gc_compute_issue #(
     end
 
     // Weight rows.
-    wire [15:0] wgt_g;
-    wire [15:0] wgt_ky;
-    wire [15:0] wgt_kx;
-    wire [15:0] wgt_cg;
+    wire [15:0] wgt_g, wgt_ky, wgt_kx, wgt_cg;
     wire        group_end = &c[COLS_LOG-1:0];
     gc_loop_term #(.BASED(1)) u_wgt_g (
         .clk(clk), .start(start), .step(step),
@@ -280,16 +227,16 @@ module gc_compute_issue #(
         m_step         <= c[COLS_LOG-1:0];
         m_row_channels <= row_channels;
         m_col_channels <= col_channels;
-        m_wgt_addr     <= bias_q ? bias_base + g : wgt_addr;
-        m_wgt_rot      <= bias_q ? {COLS_LOG{1'b0}} : c[COLS_LOG-1:0];
+        m_wgt_addr     <= bias_now ? bias_base + g : wgt_addr;
+        m_wgt_rot      <= bias_now ? {COLS_LOG{1'b0}} : c[COLS_LOG-1:0];
         m_wgt_ramp     <= backward;
-        m_first        <= pass_first && !(keep_in && kept_q);
+        m_first        <= pass_first && !(keep_in && kept);
         m_last         <= pass_last && !keep_out;
-        m_columns      <= columns;
+        m_columns      <= m_pass_columns;
         m_sum          <= sum;
-        m_bias         <= bias_q;
+        m_bias         <= bias_now;
         m_bias_exp     <= bias_exp;
-        m_valid        <= emit;
+        m_valid        <= sts_step;
         if (rst) m_valid <= 1'b0;
     end
 
