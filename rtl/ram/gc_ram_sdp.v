@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Simple dual-port memory: one write and one read port on one clock. Reads take 1 cycle, 2 with OUT_REG; the output
-// keeps its word while s_rd_en is low. Reading an address in the cycle in which it is written returns the old word; with
-// OLD_WORD 0 any word, in hardware. The contents are not reset. With gc_ram_ultra the only place of the library with
-// memory inference; wide memories are many of these.
+// keeps its word while s_rd_en is low. Reading an address in the cycle in which it is written returns the old word;
+// with OLD_WORD 0 any word, in hardware. The contents are not reset. With gc_ram_ultra the only place of the library
+// with memory inference; wide memories are many of these.
 `default_nettype none
 
 module gc_ram_sdp #(
@@ -57,7 +57,7 @@ module gc_ram_sdp #(
             end
             assign word = word_q;
         end
-        if (ULTRA == 0 && OLD_WORD == 0) begin : g_apart   // the same, but for what Yosys, Vivado and Quartus are told
+        if (ULTRA == 0 && OLD_WORD == 0) begin : g_apart   // the same, but for what tools are told
             (* no_rw_check, rw_addr_collision = "no", ramstyle = "no_rw_check" *)
             reg [WIDTH-1:0] memory [0:DEPTH-1];
             reg [WIDTH-1:0] word_q;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns a COMPUTE instruction into one array step per cycle: the accesses of the row and column operands, the weight
 // row and the pass marks (doc/instructions.md, "COMPUTE"). `start` begins an instruction that stays on s_instruction
-// until m_done, the cycle of its last step. The last step of a pass may wait (sts_pad, gc_compute_passes). Sums that the
-// instruction before has kept are not cleared by one that takes them; s_clear, between two programs, forgets them.
+// until m_done, the cycle of its last step. The last step of a pass may wait (sts_pad, gc_compute_passes). Sums that
+// the instruction before has kept are not cleared by one that takes them; s_clear, between two programs, forgets them.
 // Outputs are registered; there is no back-pressure.
 `default_nettype none
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says in each cycle what becomes of the loop nest of COMPUTE: it moves (m_step) or not, and whether an array step leaves
-// (m_emit). The last step of a pass waits (sts_pad) until the columns of the pass before are out, also across
-// instructions, and LATE cycles more behind one whose results take a factor. A pass with bias has one step more, during
-// which the nest stands still. Also what a pass is: its columns and sum. cfg_ are stable from `start` to m_done.
+// Says in each cycle whether the loop nest of COMPUTE moves (m_step) and whether an array step leaves (m_emit). The
+// last step of a pass waits (sts_pad) until the columns of the pass before are out, also across instructions, and LATE
+// cycles more behind one whose results take a factor. A pass with bias has one step more, during which the nest stands
+// still. Also what a pass is: its columns and sum. cfg_ are stable from `start` to m_done.
 `default_nettype none
 
 module gc_compute_passes #(
