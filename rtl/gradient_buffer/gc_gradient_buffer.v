@@ -4,9 +4,9 @@
 // beyond ACC_W bits wraps around and sets sts_overflow, which stays until s_clear. One row per cycle, free running;
 // the same s_addr must not come again in the 3 following cycles. A row is read 2 cycles after s_rd_valid &&
 // s_rd_ready; accumulation goes first, so s_rd_ready is low in the cycle after each s_valid without s_first. A read
-// sees the rows that entered at least 5 cycles before; sts_idle says that no row is on its way, sts_overflow included
-// (a row entering in the same cycle does not count). s_scrub, while no row is on its way, makes row s_scrub_addr zero,
-// for reads from 2 cycles later on.
+// sees the rows that entered at least 5 cycles before, and any word of one that entered 4 before; sts_idle says that
+// no row is on its way, sts_overflow included (a row entering in the same cycle does not count). s_scrub, while no row
+// is on its way, makes row s_scrub_addr zero, for reads from 2 cycles later on.
 `default_nettype none
 
 module gc_gradient_buffer #(

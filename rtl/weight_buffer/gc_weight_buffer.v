@@ -4,10 +4,11 @@
 // into bank (j + rot) mod COLS; reading gives lane j the word of bank (j + rot) mod COLS at address addr + (ramp ? j :
 // 0) mod DEPTH. One row is written and one read per cycle, free running; data leave LATENCY cycles after their
 // request. A request sees the writes of all earlier cycles; since LATENCY - 4 cycles are spent waiting, it also sees
-// those of that many more cycles. Port b reads rows (no ramp) beside the first port, 4 cycles after s_b_valid &&
-// s_b_ready. Each bank is made of PARTS memories; b waits while the first port reads the part that it needs. A read
-// with s_rd_split (no ramp) gives group g of m_rd_data the row of address addr ^ g*COLS, others give every group the
-// same words; b waits for it. s_scrub, while nothing is written, makes row s_scrub_addr zero as a write would.
+// those of that many more cycles; of a row written in the next one it gives any word. Port b reads rows (no ramp)
+// beside the first port, 4 cycles after s_b_valid && s_b_ready; of one that is written in that cycle any word. Each
+// bank is made of PARTS memories; b waits while the first port reads the part that it needs. A read with s_rd_split
+// (no ramp) gives group g of m_rd_data the row of address addr ^ g*COLS, others give every group the same words; b
+// waits for it. s_scrub, while nothing is written, makes row s_scrub_addr zero as a write would.
 `default_nettype none
 
 module gc_weight_buffer #(
