@@ -92,6 +92,13 @@ class Port:
             await cycles(dut, 1)
 
 
+async def never_reads_while_it_writes(dut):
+    while True:
+        await ReadOnly()
+        assert not (dut.u_ram.s_rd_en.value and dut.u_ram.s_wr_en.value)
+        await cycles(dut, 1)
+
+
 async def filled(dut):
     await start(dut)
     port = Port(dut)
@@ -116,6 +123,7 @@ async def keeps_every_word(dut):
 @cocotb.test()
 async def the_host_waits_for_the_end_of_a_burst(dut):
     port = await filled(dut)
+    cocotb.start_soon(never_reads_while_it_writes(dut))
     for _ in range(30):
         burst = cocotb.start_soon(random.choice([port.write, port.read])(1, port.depth))
         await cycles(dut, random.randint(0, 3))
