@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine's memory in block RAM: DEPTH words of 64 bits behind the native memory port (doc/streams.md), one burst at
-// a time on each side, a beat per cycle; the first read data come three cycles after the request. A second port, the
+// a time on each side, a beat per cycle; the first read data come four cycles after the request. A second port, the
 // host's, takes one word at a time between bursts, at a byte address divisible by 8; a read is answered by
 // m_host_valid. Every response is okay; whole beats alone are written. `rst` forgets bursts, not the contents.
 `default_nettype none
@@ -38,7 +38,10 @@ module gc_ulx3s_memory #(
     reg          reading_q, writing_q;    // a burst is under way
     reg [AW-1:0] read_at_q, write_at_q;
     reg [7:0]    left_q;                  // beats to be read, but one
-    reg [1:0]    burst_q, last_q, host_q; // what the words on their way through the memory are
+    reg [2:0]    burst_q, last_q, host_q; // what the words on their way through the memory are
+    reg          read_q, write_q;         // for the memory, whose blocks lie all over the device
+    reg [AW-1:0] read_addr_q, write_addr_q;
+    reg [63:0]   write_data_q;
 
     wire last       = left_q == 8'd0;
     wire beat       = s_wdat_valid && writing_q;
@@ -50,25 +53,30 @@ module gc_ulx3s_memory #(
     assign s_wreq_ready = !writing_q;
     assign s_wdat_ready = writing_q;
     assign s_host_ready = s_host_write ? host_write : host_read;
-    assign m_rdat_valid = burst_q[1];
-    assign m_rdat_last  = last_q[1];
-    assign m_host_valid = host_q[1];
+    assign m_rdat_valid = burst_q[2];
+    assign m_rdat_last  = last_q[2];
+    assign m_host_valid = host_q[2];
     assign m_host_data  = m_rdat_data;
 
     gc_ram_sdp #(.WIDTH(64), .DEPTH(DEPTH), .OUT_REG(1), .OLD_WORD(0)) u_ram (
         .clk(clk),
-        .s_wr_en(beat || host_write),
-        .s_wr_addr(writing_q ? write_at_q : s_host_addr[3 +: AW]),
-        .s_wr_data(writing_q ? s_wdat_data : s_host_data),
-        .s_rd_en(reading_q || host_read),
-        .s_rd_addr(reading_q ? read_at_q : s_host_addr[3 +: AW]),
+        .s_wr_en(write_q),
+        .s_wr_addr(write_addr_q),
+        .s_wr_data(write_data_q),
+        .s_rd_en(read_q),
+        .s_rd_addr(read_addr_q),
         .m_rd_data(m_rdat_data)
     );
 
     always @(posedge clk) begin
-        burst_q <= {burst_q[0], reading_q};
-        last_q  <= {last_q[0], last};
-        host_q  <= {host_q[0], host_read};
+        write_q      <= beat || host_write;
+        write_addr_q <= writing_q ? write_at_q : s_host_addr[3 +: AW];
+        write_data_q <= writing_q ? s_wdat_data : s_host_data;
+        read_q       <= reading_q || host_read;
+        read_addr_q  <= reading_q ? read_at_q : s_host_addr[3 +: AW];
+        burst_q <= {burst_q[1:0], reading_q};
+        last_q  <= {last_q[1:0], last};
+        host_q  <= {host_q[1:0], host_read};
         if (s_rreq_valid && s_rreq_ready) begin
             reading_q <= 1'b1;
             read_at_q <= s_rreq_addr[3 +: AW];
@@ -89,8 +97,8 @@ module gc_ulx3s_memory #(
         if (rst) begin
             reading_q    <= 1'b0;
             writing_q    <= 1'b0;
-            burst_q      <= 2'b00;
-            host_q       <= 2'b00;
+            burst_q      <= 3'b000;
+            host_q       <= 3'b000;
             m_wrsp_valid <= 1'b0;
         end
     end

@@ -108,9 +108,12 @@ end else begin : g_engine
     wire [ADDR_W+R+9:0]  fault;
     wire                 rdat_last, abort, quiet, core_rst;
     wire [4:0]           moves;
-    wire                 reset = rst || core_rst;      // of everything but control
+    wire                 control_rst, memory_rst, resetting;
+    wire [UNITS:0]       unit_rst;    // the last one: of the buffers
+    gc_resets #(.UNITS(UNITS+1)) u_resets (.clk(clk), .s_all(rst), .s_core(core_rst),
+        .m_control(control_rst), .m_memory(memory_rst), .m_unit(unit_rst), .m_busy(resetting));
     gc_memory_port #(.READERS(R), .WRITERS(W), .ADDR_W(ADDR_W), .MEM_W(MEM_W), .WINDOWS(WINDOWS)) u_memory (
-        .clk(clk), .rst(reset), .cfg_windows(windows), .s_abort(abort), .sts_quiet(quiet), .m_moves(moves),
+        .clk(clk), .rst(memory_rst), .cfg_windows(windows), .s_abort(abort), .sts_quiet(quiet), .m_moves(moves),
         .m_fault(fault), .s_rreq_valid(rreq_valid), .s_rreq_ready(rreq_ready), .s_rreq_addr(rreq_addr),
         .s_rreq_len(rreq_len), .m_rdat_valid(rdat_valid), .m_rdat_data(rdat_data), .m_rdat_last(rdat_last),
         .s_wreq_valid(wreq_valid), .s_wreq_ready(wreq_ready), .s_wreq_addr(wreq_addr), .s_wreq_len(wreq_len),
@@ -138,7 +141,7 @@ end else begin : g_engine
         .WINDOWS(WINDOWS), .ACT_DEPTH(ACT_DEPTH), .WGT_DEPTH(WGT_DEPTH), .GRAD_DEPTH(GRAD_DEPTH),
         .GATE_DEPTH(GATE_DEPTH), .HAS_VECTOR(HAS_VECTOR), .HAS_SOFTMAX(HAS_SOFTMAX), .HAS_FACTOR(HAS_FACTOR)
     ) u_control (
-        .clk(clk), .rst(rst), .core_rst(core_rst), .irq(irq), .cfg_windows(windows), .m_abort(abort),
+        .clk(clk), .rst(control_rst), .core_rst(core_rst), .irq(irq), .cfg_windows(windows), .m_abort(abort),
         .m_forget(m_forget), .s_quiet(quiet), .s_moves(moves), .s_fault(fault), .s_compute_room(compute_room),
         .s_reg_write(s_reg_write), .s_reg_addr(s_reg_addr), .s_reg_wdata(s_reg_wdata), .s_reg_strb(s_reg_strb),
         .s_reg_read(s_reg_read), .m_reg_rdata(m_reg_rdata), .m_rreq_valid(rreq_valid[0]), .m_rreq_ready(rreq_ready[0]),
@@ -151,12 +154,12 @@ end else begin : g_engine
         .sts_active(sts_active), .sts_tag(sts_tag)
     );
 
-    // ---- Scrub: a reset of the memories in between begins it anew
+    // ---- Scrub: a reset of the units in between begins it anew
     wire scrub_valid;
     wire [SCRUB_W-1:0] scrub_addr;
     gc_scrub #(.ADDR_W(SCRUB_W)) u_scrub (
-        .clk(clk), .rst(rst), .s_start(scrub || (scrubbing && core_rst)), .m_busy(scrubbing), .m_valid(scrub_valid),
-        .m_addr(scrub_addr)
+        .clk(clk), .rst(control_rst), .s_start(scrub || (scrubbing && resetting)), .m_busy(scrubbing),
+        .m_valid(scrub_valid), .m_addr(scrub_addr)
     );
 
     // ---- Load
@@ -169,7 +172,7 @@ end else begin : g_engine
         .GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .BURST(BURST), .ACCESS_W(ACCESS_W),
         .HAS_SOFTMAX(HAS_SOFTMAX)
     ) u_load (
-        .clk(clk), .rst(reset), .start(starts[LOAD]), .m_done(done[LOAD]), .m_bad(mismatch[0]),
+        .clk(clk), .rst(unit_rst[LOAD]), .start(starts[LOAD]), .m_done(done[LOAD]), .m_bad(mismatch[0]),
         .s_instruction(instruction[LOAD*1024 +: 1024]), .cfg_base(base), .m_rreq_valid(rreq_valid[1]),
         .m_rreq_ready(rreq_ready[1]), .m_rreq_addr(rreq_addr[ADDR_W +: ADDR_W]), .m_rreq_len(rreq_len[8 +: 8]),
         .s_rdat_valid(rdat_valid[1]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last), .m_gate_valid(load_gate_valid),
@@ -189,7 +192,7 @@ end else begin : g_engine
         .COLS(COLS), .COLS_LOG(COLS_LOG), .LANES(LANES), .DW(DW), .DEPTH(WGT_DEPTH), .READ(READ), .MEM_W(MEM_W),
         .ADDR_W(ADDR_W), .BURST(BURST), .ULTRA(ULTRA >> 2 & 1)
     ) u_weights (
-        .clk(clk), .rst(reset), .start(starts[WLOAD]), .m_done(done[WLOAD]), .m_bad(mismatch[1]),
+        .clk(clk), .rst(unit_rst[WLOAD]), .start(starts[WLOAD]), .m_done(done[WLOAD]), .m_bad(mismatch[1]),
         .s_instruction(instruction[WLOAD*1024 +: 1024]), .cfg_base(base), .m_rreq_valid(rreq_valid[2]),
         .m_rreq_ready(rreq_ready[2]), .m_rreq_addr(rreq_addr[2*ADDR_W +: ADDR_W]), .m_rreq_len(rreq_len[16 +: 8]),
         .s_rdat_valid(rdat_valid[2]), .s_rdat_data(rdat_data), .s_rdat_last(rdat_last), .s_rd_valid(wgt_rd_valid),
@@ -214,7 +217,7 @@ end else begin : g_engine
         .GRID(GRID), .COLS(COLS), .COLS_LOG(COLS_LOG), .DW(DW), .ACC_W(ACC_W), .ACCESS_W(ACCESS_W), .READ(READ),
         .DSP(DSP), .HAS_FACTOR(HAS_FACTOR)
     ) u_compute (
-        .clk(clk), .rst(reset), .start(starts[COMPUTE]), .m_done(done[COMPUTE]), .m_room(compute_room),
+        .clk(clk), .rst(unit_rst[COMPUTE]), .start(starts[COMPUTE]), .m_done(done[COMPUTE]), .m_room(compute_room),
         .s_instruction(instruction[COMPUTE*1024 +: 1024]), .cfg_seed(seed), .s_hold(hold), .m_read(read_done),
         .m_read_signal(read_signal), .m_written(written), .m_written_signal(written_signal), .m_rd_valid(cmp_rd_valid),
         .m_rd_channel(cmp_rd_channel), .m_rd_split(cmp_rd_split), .m_rd_step(cmp_rd_step),
@@ -238,7 +241,7 @@ end else begin : g_engine
         .GRID(GRID), .COLS(COLS), .COLS_LOG(COLS_LOG), .DW(DW), .ACT_DEPTH(ACT_DEPTH), .GATE_DEPTH(GATE_DEPTH),
         .SCRUB_W(SCRUB_W), .ULTRA(ULTRA), .ACCESS_W(ACCESS_W)
     ) u_buffers (
-        .clk(clk), .rst(reset), .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr), .s_cmp_valid(cmp_rd_valid),
+        .clk(clk), .rst(unit_rst[UNITS]), .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr), .s_cmp_valid(cmp_rd_valid),
         .s_cmp_channel(cmp_rd_channel), .s_cmp_split(cmp_rd_split), .s_cmp_step(cmp_rd_step),
         .s_cmp_row_buf(cmp_rd_row_buf), .s_cmp_row(cmp_rd_row), .s_cmp_row_channels(cmp_rd_row_channels),
         .s_cmp_col(cmp_rd_col), .s_cmp_col_channels(cmp_rd_col_channels), .m_data0(rd_data0), .m_data1(rd_data1),
@@ -258,7 +261,7 @@ end else begin : g_engine
         .GRID(GRID), .DW(DW), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .BURST(BURST), .ACCESS_W(ACCESS_W),
         .HAS_VECTOR(HAS_VECTOR)
     ) u_store (
-        .clk(clk), .rst(reset), .start(starts[STORE]), .m_done(done[STORE]), .m_bad(mismatch[2]),
+        .clk(clk), .rst(unit_rst[STORE]), .start(starts[STORE]), .m_done(done[STORE]), .m_bad(mismatch[2]),
         .sts_saturated(saturated[4:3]), .s_instruction(instruction[STORE*1024 +: 1024]), .cfg_base(base),
         .cfg_seed(seed), .m_rd_urgent(str_rd_urgent), .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr[8:0]),
         .m_rd_valid(str_rd_valid), .m_rd_ready(str_rd_ready), .m_rd_buffer(str_rd_buffer), .m_rd_access(str_rd_access),
@@ -276,7 +279,7 @@ end else begin : g_engine
         .GRID(GRID), .COLS(COLS), .DW(DW), .ACC_W(ACC_W), .DEPTH(GRAD_DEPTH), .MEM_W(MEM_W), .ADDR_W(ADDR_W),
         .BURST(BURST), .ULTRA(ULTRA >> 3 & 1)
     ) u_update (
-        .clk(clk), .rst(reset), .start(starts[UPDATE]), .m_done(done[UPDATE]), .m_bad(mismatch[3]),
+        .clk(clk), .rst(unit_rst[UPDATE]), .start(starts[UPDATE]), .m_done(done[UPDATE]), .m_bad(mismatch[3]),
         .s_instruction(instruction[UPDATE*1024 +: 1024]), .cfg_base(base), .cfg_seed(seed), .cfg_rate(rate),
         .s_clear(program_start), .s_scrub(scrub_valid), .s_scrub_addr(scrub_addr[$clog2(GRAD_DEPTH)-1:0]),
         .s_grad_valid(grad_valid), .s_grad_addr(grad_addr), .s_grad_first(grad_first), .s_grad_acc(grad_acc),

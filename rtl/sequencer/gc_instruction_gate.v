@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Head of one unit's instruction queue. Holds an instruction until the unit is free and every token that its wait
-// field names is available, then takes the tokens and starts the unit with one pulse of m_start; the instruction stays
-// on m_instruction until the unit pulses s_done. Says in every cycle why the unit is not at work: sts_waits (one-hot:
+// field names is available, then takes the tokens and starts the unit with one pulse of m_start; the instruction is on
+// m_instruction from then until the unit pulses s_done. Says in every cycle why the unit is not at work: sts_waits (one-hot:
 // the first missing producer) or sts_idle (no instruction); otherwise it is busy.
 `default_nettype none
 
@@ -48,7 +48,7 @@ module gc_instruction_gate #(
 
     always @(posedge clk) begin
         m_start <= go;
-        if (go) m_instruction <= s_instruction;
+        if (!busy_q) m_instruction <= s_instruction;
         if (go)          busy_q <= 1'b1;
         else if (s_done) busy_q <= 1'b0;
         if (rst) begin

@@ -32,7 +32,7 @@ class Gate:
         assert bool(dut.s_ready.value) == (not self.busy and not missing)
         assert int(dut.m_take.value) == (wanted if go else 0)
         assert bool(dut.m_start.value) == self.started
-        assert self.current is None or int(dut.m_instruction.value) == self.current
+        assert not self.busy or int(dut.m_instruction.value) == self.current
         assert bool(dut.sts_active.value) == self.busy
         assert bool(dut.sts_busy.value) == (self.busy or go)
         assert int(dut.sts_waits.value) == (1 << missing[0] if waiting and missing else 0)

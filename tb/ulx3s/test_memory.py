@@ -68,11 +68,11 @@ class Port:
                 dut.s_rreq_valid.value = 0
 
         cocotb.start_soon(ask())
-        for cycle in range(len(want) + 3):
+        for cycle in range(len(want) + 4):
             await ReadOnly()
             if dut.m_rdat_valid.value:
                 got.append((int(dut.m_rdat_data.value), bool(dut.m_rdat_last.value)))
-            assert len(got) == max(0, cycle - 2), "a beat per cycle, three after the request"
+            assert len(got) == max(0, cycle - 3), "a beat per cycle, four after the request"
             await cycles(dut, 1)
         assert got == [(self.words[at], last) for at, last in want]
 

@@ -76,13 +76,23 @@ module gc_buffers #(
         end
     endgenerate
 
-    wire [1:0]          str_ready, str_back, str_mark;
+    wire [1:0]          str_free, str_back, back_mark;
     wire [LANES*DW-1:0] data [0:1];
+
+    // What store asks for stands in registers: that compute reads now shows late.
+    wire                str_valid, str_ready, str_mark;
+    wire [1:0]          str_buffer;
+    wire [ACCESS_W-1:0] str_access;
+    gc_stream_register #(.WIDTH(3+ACCESS_W)) u_store (
+        .clk(clk), .rst(rst),
+        .s_valid(s_str_valid), .s_ready(s_str_ready), .s_data({s_str_buffer, s_str_mark, s_str_access}),
+        .m_valid(str_valid), .m_ready(str_ready), .m_data({str_buffer, str_mark, str_access})
+    );
 
     // Gates for store go behind those for load. Whose turn it is was decided a cycle before. When compute leaves the
     // read port shows late: the reads wait in registers.
     wire gate_ready, gate_back, gate_back_scale, gate_mark;
-    wire str_gate = s_str_valid && s_str_buffer[1];
+    wire str_gate = str_valid && str_buffer[1];
     wire gates    = gate_back && !gate_back_scale;
     reg                 str_turn_q;
     wire                asked, asked_ready;
@@ -91,20 +101,20 @@ module gc_buffers #(
     gc_stream_register #(.WIDTH(2+ACCESS_W)) u_asked (
         .clk(clk), .rst(rst),
         .s_valid(str_turn_q ? str_gate : s_scale_valid), .s_ready(asked_ready),
-        .s_data({!str_turn_q, s_str_mark, str_turn_q ? s_str_access : s_scale_access}),
+        .s_data({!str_turn_q, str_mark, str_turn_q ? str_access : s_scale_access}),
         .m_valid(asked), .m_ready(gate_ready), .m_data({asked_mark, asked_access})
     );
     assign m_scale_valid = gate_back && gate_back_scale;
     assign s_scale_ready = asked_ready && !str_turn_q;
     always @(posedge clk) begin
         str_turn_q <= str_gate && !s_scale_valid;
-        m_hold     <= s_str_valid && s_str_urgent && !s_str_buffer[1] && !str_ready[s_str_buffer[0]];
+        m_hold     <= str_valid && s_str_urgent && !str_buffer[1] && !str_free[str_buffer[0]];
         if (rst) str_turn_q <= 1'b0;
     end
 
-    assign s_str_ready = s_str_buffer[1] ? asked_ready && str_turn_q : str_ready[s_str_buffer[0]];
+    assign str_ready   = str_buffer[1] ? asked_ready && str_turn_q : str_free[str_buffer[0]];
     assign m_str_valid = |str_back || gates;
-    assign m_str_mark  = gates ? gate_mark : str_back[1] ? str_mark[1] : str_mark[0];
+    assign m_str_mark  = gates ? gate_mark : str_back[1] ? back_mark[1] : back_mark[0];
     assign m_data0     = data[0];
     assign m_data1     = data[1];
 
@@ -121,9 +131,9 @@ module gc_buffers #(
                 .a_rd_valid(s_cmp_valid), .a_rd_row(is_row), .a_rd_access(s_cmp_row), .a_rd_other(s_cmp_col),
                 .a_rd_channel(s_cmp_channel), .a_rd_split(s_cmp_split), .a_rd_step(s_cmp_step),
                 .a_rd_channels(is_row ? s_cmp_row_channels : s_cmp_col_channels),
-                .b_rd_valid(s_str_valid && s_str_buffer == NUMBER), .b_rd_ready(str_ready[i]),
-                .b_rd_access(s_str_access), .b_rd_mark(s_str_mark),
-                .m_b_valid(str_back[i]), .m_b_mark(str_mark[i]), .m_rd_data(data[i]),
+                .b_rd_valid(str_valid && str_buffer == NUMBER), .b_rd_ready(str_free[i]),
+                .b_rd_access(str_access), .b_rd_mark(str_mark),
+                .m_b_valid(str_back[i]), .m_b_mark(back_mark[i]), .m_rd_data(data[i]),
                 .a_wr_valid(s_wr_valid[i]), .a_wr_access(s_dst_access),
                 .a_wr_enable(s_dst_enable), .a_wr_data(s_dst_data),
                 .b_wr_valid(s_load_valid[i]), .b_wr_ready(s_load_ready[i]),

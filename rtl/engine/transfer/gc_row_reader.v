@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads rows cfg_base, cfg_base + 1, .. (cfg_rows of them) of an on-chip buffer for UPDATE. One request per cycle at
-// most while credits are left; each reserves the place in the FIFO that catches its row. Rows come back in order after
-// any time. The configuration is stable from `start` on; a new start when all rows have been taken. m_inner counts
+// most while credits are left; each reserves the place in the FIFO that catches its row, and leaves through a register
+// stage, for the buffer is far away. Rows come back in order after any time. The configuration is stable from `start` on; a new start when all rows have been taken. m_inner counts
 // 0..cfg_inner-1 with the requests, modulo COLS.
 `default_nettype none
 
@@ -17,7 +17,7 @@ module gc_row_reader #(
     input  wire [15:0]             cfg_inner,
     output wire                    m_ask_valid,
     input  wire                    m_ask_ready,
-    output reg  [15:0]             m_addr,
+    output wire [15:0]             m_addr,
     output wire [$clog2(COLS)-1:0] m_inner,
     input  wire                    s_valid,
     input  wire [WIDTH-1:0]        s_data,
@@ -31,25 +31,30 @@ module gc_row_reader #(
     reg         ask_q;
     reg  [31:0] left_q;      // to be asked for
     reg  [31:0] due_q;       // to be taken
+    reg  [15:0] addr_q;
     reg  [15:0] inner_q;
     wire        room;
-    wire        ask  = m_ask_valid && m_ask_ready;
+    wire        ready;
+    wire        ask  = ask_q && room && ready;
     wire        used = m_valid && m_ready;
 
-    assign m_ask_valid = ask_q && room;
-    assign m_inner     = inner_q[$clog2(COLS)-1:0];
-    assign m_last      = due_q == 32'd1;
+    assign m_last = due_q == 32'd1;
+    gc_stream_register #(.WIDTH(16+$clog2(COLS))) u_ask (
+        .clk(clk), .rst(rst),
+        .s_valid(ask_q && room), .s_ready(ready), .s_data({inner_q[$clog2(COLS)-1:0], addr_q}),
+        .m_valid(m_ask_valid), .m_ready(m_ask_ready), .m_data({m_inner, m_addr})
+    );
 
     always @(posedge clk) begin
         if (start) begin
             ask_q   <= 1'b1;
             left_q  <= cfg_rows;
-            m_addr  <= cfg_base;
+            addr_q  <= cfg_base;
             inner_q <= 16'd0;
         end else if (ask) begin
             ask_q   <= left_q != 32'd1;
             left_q  <= left_q - 32'd1;
-            m_addr  <= m_addr + 16'd1;
+            addr_q  <= addr_q + 16'd1;
             inner_q <= inner_q + 16'd1 == cfg_inner ? 16'd0 : inner_q + 16'd1;
         end
         if (start)     due_q <= cfg_rows;

@@ -24,6 +24,7 @@ class Buffers:
         self.dut, self.width, self.lanes = dut, parameter("DW"), parameter("GRID") ** 2
         self.words = [{}, {}, {}]
         self.pipe, self.seen = [{} for _ in range(LATENCY)], {}
+        self.store = []  # what store has asked for, two at most: buffer, address, mark
         self.asked = []  # the gates that wait for their turn, two at most: user, address, mark
         self.hold = None  # what compute is told in this cycle, None: not known yet
         self.turn = False  # store may ask for gates in this cycle, not load
@@ -76,10 +77,13 @@ class Buffers:
         assert dut.s_scale_ready.value == int(free and not self.turn)
         taken = {entry[0] for entry in found[: (writes[0] is not None) + (writes[1] is not None)]}
         assert int(dut.s_load_ready.value) == sum(1 << buffer for buffer in range(3) if buffer not in taken)
-        ready = store and (free and self.turn if store[0] == GATES else not row or row[0] != store[0])
-        assert not store or dut.s_str_ready.value == int(ready)
+        taking = store and len(self.store) < 2
+        assert not store or dut.s_str_ready.value == int(taking)
+        head, *_ = self.store or [(None, None, None)]
+        gates = head[0] == GATES
+        ready = self.store and (free and self.turn if gates else not row or row[0] != head[0])
         assert self.hold in (None, int(dut.m_hold.value))
-        self.hold = int(bool(urgent and store and store[0] != GATES and not ready))
+        self.hold = int(bool(urgent and self.store and not gates and not ready))
         if row:
             due["row"] = (row[0], self.words[row[0]].get(row[1]))
         if gate is not None:
@@ -87,14 +91,14 @@ class Buffers:
         elif self.asked:
             user, addr, waits = self.asked.pop(0)
             due[user] = (GATES, waits, self.words[GATES].get(addr))
-        if ready and store[0] != GATES:
-            due["store"] = (store[0], mark, self.words[store[0]].get(store[1]))
-        gates = bool(store) and store[0] == GATES
-        if free and self.turn and gates:
-            self.asked.append(("store", store[1], mark))
+        if ready and gates:
+            self.asked.append(("store", *head[1:]))
+        elif ready:
+            due["store"] = (head[0], head[2], self.words[head[0]].get(head[1]))
         if free and not self.turn and scale is not None:
             self.asked.append(("scale", scale, mark))
         self.turn = gates and scale is None
+        self.store = self.store[bool(ready) :] + ([(*store, mark)] if taking else [])
         self.look(self.pipe.pop(0))
         self.pipe.append(due)
         for buffer, addr, vector in found:
@@ -135,7 +139,7 @@ async def everybody_gets_his_own_in_his_turn(dut):
     store_reads = 0
     for _ in range(600):
         row, gate, scale, store = (buffers.some() for _ in range(4))
-        if not (buffers.asked or any("store" in due for due in buffers.pipe)):
+        if not (buffers.store or buffers.asked or any("store" in due for due in buffers.pipe)):
             store_reads = random.randrange(3)
         dst, dst_gate = buffers.some(0.3), buffers.some(0.2)
         load = {buffer: random.randrange(DEPTH) for buffer in random.choice([(), (0,), (1,), (2,), (0, 2), (1, 2)])}
