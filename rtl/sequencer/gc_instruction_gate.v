@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Head of one unit's instruction queue. Holds an instruction until the unit is free and every token that its wait
 // field names is available, then takes the tokens and starts the unit with one pulse of m_start; the instruction is on
-// m_instruction from then until the unit pulses s_done. Says in every cycle why the unit is not at work: sts_waits (one-hot:
-// the first missing producer) or sts_idle (no instruction); otherwise it is busy.
+// m_instruction from then until the unit pulses s_done. It leaves the stream with m_start. Says in every cycle why the
+// unit is not at work: sts_waits (one-hot: the first missing producer) or sts_idle (no instruction); otherwise it is
+// busy.
 `default_nettype none
 
 module gc_instruction_gate #(
@@ -39,7 +40,7 @@ module gc_instruction_gate #(
     wire [PRODUCERS-1:0] missing = wanted & ~s_available;
     wire                 go      = s_valid && !busy_q && ~(|missing);
 
-    assign s_ready   = !busy_q && ~(|missing);
+    assign s_ready   = m_start;
     assign m_take    = go ? wanted : {PRODUCERS{1'b0}};
     assign sts_active = busy_q;
     assign sts_busy  = busy_q || go;

@@ -35,7 +35,7 @@ module gc_unit_queue #(
     gc_stream_fifo #(.WIDTH(1048), .DEPTH(4)) u_queue (
         .clk(clk), .rst(rst),
         .s_valid(s_valid), .s_ready(s_ready), .s_data({s_index, s_instruction}),
-        .m_valid(head_valid), .m_ready(head_ready && s_room), .m_data(head),
+        .m_valid(head_valid), .m_ready(head_ready), .m_data(head),
         .sts_level(level_unused)
     );
     gc_instruction_gate #(.INSTR_W(1048), .PRODUCERS(PRODUCERS)) u_gate (
