@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads rows cfg_base, cfg_base + 1, .. (cfg_rows of them) of an on-chip buffer for UPDATE. One request per cycle at
 // most while credits are left; each reserves the place in the FIFO that catches its row, and leaves through a register
-// stage, for the buffer is far away. Rows come back in order after any time. The configuration is stable from `start` on; a new start when all rows have been taken. m_inner counts
-// 0..cfg_inner-1 with the requests, modulo COLS.
+// stage, for the buffer is far away. Rows come back in order after any time. The configuration is stable from `start`
+// on; a new start when all rows have been taken. m_inner counts 0..cfg_inner-1 with the requests, modulo COLS.
 `default_nettype none
 
 module gc_row_reader #(
