@@ -161,6 +161,9 @@ async def takes_as_long_as_the_deepest_memory_needs_from_a_reset_of_the_memories
     dut.g_engine.core_rst.value = Force(1)  # a reset of the memories takes back what is on its way to them
     await cycles(dut, random.randint(1, 3))
     dut.g_engine.core_rst.value = Release()
+    while dut.g_engine.resetting.value:
+        assert dut.g_engine.scrubbing.value
+        await cycles(dut, 1)
     for cycle in range(max(TABLE_DEPTH, *Memories().depth.values()) + 8):
         assert dut.g_engine.scrubbing.value, f"cycle {cycle}"
         await cycles(dut, 1)

@@ -140,7 +140,10 @@ module gc_control #(
         .s_misaligned(misaligned), .s_abort(m_abort), .s_scrub(scrub), .s_changed(changed), .s_scrubbing(s_scrubbing),
         .m_scrub(m_scrub), .m_begin(begins), .sts_waiting(preparing)
     );
-    wire core_reset = rst || core_rst;
+    // A cycle longer: the units outside are reset in it.
+    reg  reset_q;
+    wire core_reset = rst || core_rst || reset_q;
+    always @(posedge clk) reset_q <= rst || core_rst;
 
     // ---- Fetch, queues and their gates
     wire [UNITS-1:0]           queue_valid;
