@@ -2,6 +2,8 @@
 """One training iteration of a tiny network as gc_step_player plays it: memory, register accesses and, from the
 reference trainer, LOSS and every weight, bias and momentum word."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from gradcore.compiler.compile import compile_network
@@ -25,11 +27,13 @@ BEAT, WRITE, WAIT, CHECK, WORD = range(1, 6)  # commands of gc_step_player: the 
 UNKNOWN_OPCODE = 15
 
 
-def text() -> str:
-    """What PLACE has to hold."""
-    rng, trainer, compiled = np.random.default_rng(1), ReferenceTrainer(NETWORK, 1), compile_network(NETWORK, ENGINE)
-    labels = np.arange(NETWORK.minibatch) % 2
-    x = np.round(2048 * rng.standard_normal((NETWORK.minibatch, *NETWORK.shape))).astype(np.int64)
+def text(engine: EngineConfig = ENGINE) -> str:
+    """What gc_step_player plays; of `ENGINE` what PLACE has to hold. `engine` may differ in its widths."""
+    network = replace(NETWORK, data_width=engine.data_width)
+    rng, trainer, compiled = np.random.default_rng(1), ReferenceTrainer(network, 1), compile_network(network, engine)
+    labels = np.arange(network.minibatch) % 2
+    deviation = 2 ** (engine.data_width - 5)
+    x = np.round(deviation * rng.standard_normal((network.minibatch, *network.shape))).astype(np.int64)
     memory, free, places = np.zeros(MEMORY_BYTES, np.uint8), 0, []
     bad = np.zeros(128, np.uint8)
     bad[0] = UNKNOWN_OPCODE
@@ -44,7 +48,7 @@ def text() -> str:
 
     lines = [(BEAT, 8 * at, int(beat)) for at, beat in enumerate(memory.view("<u8")) if beat]
     lines += [(CHECK, reg.ID, reg.ID_VALUE)]
-    config = zip((reg.CONFIG, reg.CONFIG2, reg.CONFIG3), ENGINE.config_registers)
+    config = zip((reg.CONFIG, reg.CONFIG2, reg.CONFIG3), engine.config_registers)
     lines += [(CHECK, offset, value) for offset, value in config]
     end = -(-free // PAGE) * PAGE
     once = reg.window(0, state, program, reg.READ | reg.WRITE) | reg.window(1, program, end, reg.READ)
