@@ -3,7 +3,8 @@
 
 MULT18X18D has registers at A and B and one at the product, DP16KD one at each port's word (FPGA-TN-02205 and
 FPGA-TN-02204). A register goes in if it has no reset, all its bits have one clock and one enable, and, behind a block,
-nothing else reads what it reads. What the netlist computes stays the same, in every cycle.
+nothing else reads what it reads. Into a multiplier goes none with an enable: neighbours share four enables, and the
+placer does not know that. What the netlist computes stays the same, in every cycle.
 """
 
 import json
@@ -11,10 +12,10 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-# A multiplier's registers: their names in its parameters, their enables, and the control inputs that stay 0.
+# A multiplier's registers: their names in its parameters, and the control inputs that stay 0.
 PLACES = {"A": "INPUTA", "B": "INPUTB", "P": "OUTPUT"}
-ENABLES = {"A": "CE0", "B": "CE2", "P": "CE1"}
-REST = ("CLK1", "CLK2", "CLK3", "CE0", "CE1", "CE2", "CE3", "RST0", "RST1", "RST2", "RST3")
+REST = ("CLK1", "CLK2", "CLK3", "CE1", "CE2", "CE3", "RST0", "RST1", "RST2", "RST3")
+ALWAYS = "1"  # the enable of a register without one
 
 
 class Registers:
@@ -47,7 +48,7 @@ class Registers:
     def control(self, name: str) -> tuple:
         """Clock and enable."""
         wires = self.cells[name]["connections"]
-        return wires["CLK"][0], wires["CE"][0] if self.cells[name]["parameters"]["CEMUX"] == "CE" else "1"
+        return wires["CLK"][0], wires["CE"][0] if self.cells[name]["parameters"]["CEMUX"] == "CE" else ALWAYS
 
     def behind(self, bits: list) -> dict | None:
         """{net: register} of the nets of a block's output that something reads, if a register is all that does, and
@@ -68,6 +69,10 @@ class Registers:
         if not found or None in found.values():
             return None
         return found if len({self.control(name) for name in found.values()}) == 1 else None
+
+    def free_running(self, found: dict | None) -> bool:
+        """Are there registers, and no enable?"""
+        return bool(found) and self.control(next(iter(found.values())))[1] == ALWAYS
 
     def take_behind(self, cell: dict, found: dict) -> tuple:
         """The block's output is that of the registers, which are gone. Returns their control."""
@@ -103,15 +108,15 @@ def pack_multiplier(name: str, registers: Registers) -> None:
     ports = {side: [port for port in wires if re.fullmatch(rf"{side}\d+", port)] for side in "ABP"}
     bits = {side: [wires[port][0] for port in ports[side]] for side in "ABP"}
     taken = {}
-    if found := registers.behind(bits["P"]):
+    if registers.free_running(found := registers.behind(bits["P"])):
         taken["P"] = registers.take_behind(cell, found)
-    if registers.before(bits["A"]) and registers.before(bits["B"]):
+    if all(registers.free_running(registers.before(bits[side])) for side in "AB"):
         for side in "AB":
             found = registers.before(bits[side])
             taken[side] = registers.take_before(name, ports[side], found)
-    for side, (clock, enable) in taken.items():
-        parameters |= {f"REG_{PLACES[side]}_CLK": "CLK0", f"REG_{PLACES[side]}_CE": ENABLES[side]}
-        wires |= {**{port: ["0"] for port in REST if port not in wires}, "CLK0": [clock], ENABLES[side]: [enable]}
+    for side, (clock, _) in taken.items():
+        parameters |= {f"REG_{PLACES[side]}_CLK": "CLK0", f"REG_{PLACES[side]}_CE": "CE0"}
+        wires |= {**{port: ["0"] for port in REST if port not in wires}, "CLK0": [clock], "CE0": [ALWAYS]}
     cell["port_directions"] |= {port: "input" for port in wires if port not in cell["port_directions"]}
 
 

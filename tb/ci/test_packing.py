@@ -137,7 +137,8 @@ def packed(text: str, folder) -> tuple:
     "text, inside, left",
     [
         ("a_q <= a; b_q <= b; y_q <= p;", ALL, 0),
-        ("if (en) a_q <= a; b_q <= b; if (rst) y_q <= p;", ALL, 0),
+        ("if (en) a_q <= a; b_q <= b; y_q <= p;", {"REG_OUTPUT_CLK"}, 32),
+        ("a_q <= a; b_q <= b; if (en) y_q <= p;", ALL - {"REG_OUTPUT_CLK"}, 32),
         ("a_q <= a; b_q <= b; if (rst) y_q <= 0; else y_q <= p;", ALL - {"REG_OUTPUT_CLK"}, 32),
         ("if (rst) a_q <= 0; else a_q <= a; b_q <= b; y_q <= p;", {"REG_OUTPUT_CLK"}, 32),
         ("a_q[7:0] <= a[7:0]; if (en) a_q[15:8] <= a[15:8]; b_q <= b; y_q <= p;", {"REG_OUTPUT_CLK"}, 32),
