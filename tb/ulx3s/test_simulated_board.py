@@ -24,6 +24,8 @@ from gradcore.network.net_toml import load
 from gradcore.reference.trainer import ReferenceTrainer
 
 CONFIG = BOARDS["ulx3s"]
+BOARD_HZ = 25_000_000
+OSCILLATOR_HZ = 400_000_000, 800_000_000  # of the PLL (FPGA-DS-02012)
 NET = """name = "tiny"
 input = [1, 8, 8]
 loss = "square_hinge"
@@ -101,6 +103,9 @@ def test_the_top_is_what_the_driver_takes_it_for():
     text = (ROOT / "boards" / "ulx3s" / "gc_ulx3s.v").read_text()
     top = {name: int(value) for name, value in re.findall(r"^    parameter (\w+) += (\d+)", text, re.M)}
     assert top["CLOCK_HZ"] // top["DIVISOR"] == uart.BAUD and top["CLOCK_HZ"] % top["DIVISOR"] == 0
+    pll = {name: int(value) for name, value in re.findall(r"\.(\w+_DIV)\((\d+)\)", text)}
+    assert BOARD_HZ * pll["CLKFB_DIV"] == top["CLOCK_HZ"] * pll["CLKI_DIV"]
+    assert OSCILLATOR_HZ[0] <= top["CLOCK_HZ"] * pll["CLKOP_DIV"] <= OSCILLATOR_HZ[1]
     assert 1 << top["SILENCE_W"] == uart.SILENCE
     network = load(ROOT / "boards" / "ulx3s" / "digits.toml")
     assert len(load_digits().x_train) % network.minibatch == 0  # a smaller last one would need programs of its own
