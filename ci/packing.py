@@ -3,8 +3,7 @@
 
 MULT18X18D has registers at A and B and one at the product, DP16KD one at each port's word (FPGA-TN-02205 and
 FPGA-TN-02204). A register goes in if it has no reset, all its bits have one clock and one enable, and, behind a block,
-nothing else reads what it reads. Into a multiplier goes none with an enable: neighbours share four enables, and the
-placer does not know that. What the netlist computes stays the same, in every cycle.
+nothing else reads what it reads. What the netlist computes stays the same, in every cycle.
 """
 
 import json
@@ -12,17 +11,20 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-# A multiplier's registers: their names in its parameters, and the control inputs that stay 0.
+# A multiplier's registers: their names in its parameters, their enables, and the control inputs that stay 0. Registers
+# without an enable share CE0.
 PLACES = {"A": "INPUTA", "B": "INPUTB", "P": "OUTPUT"}
-REST = ("CLK1", "CLK2", "CLK3", "CE1", "CE2", "CE3", "RST0", "RST1", "RST2", "RST3")
+ENABLES = {"A": "CE1", "B": "CE2", "P": "CE3"}
 ALWAYS = "1"  # the enable of a register without one
+REST = ("CLK1", "CLK2", "CLK3", "CE1", "CE2", "CE3", "RST0", "RST1", "RST2", "RST3")
 
 
 class Registers:
     """The registers of a module of one clock that fit a block, by what drives and what reads their nets."""
 
-    def __init__(self, module: dict) -> None:
+    def __init__(self, module: dict, enables: bool) -> None:
         self.cells, self.driver, self.readers = module["cells"], {}, defaultdict(list)
+        self.enables = enables  # may a register in a multiplier have one?
         self.free = set()  # the registers of `driver`
         begun = {bit for net in module["netnames"].values() if "init" in net["attributes"] for bit in net["bits"]}
         for name, cell in self.cells.items():
@@ -70,9 +72,9 @@ class Registers:
             return None
         return found if len({self.control(name) for name in found.values()}) == 1 else None
 
-    def free_running(self, found: dict | None) -> bool:
-        """Are there registers, and no enable?"""
-        return bool(found) and self.control(next(iter(found.values())))[1] == ALWAYS
+    def fit(self, found: dict | None) -> bool:
+        """Are there registers, and may they go into a multiplier?"""
+        return bool(found) and (self.enables or self.control(next(iter(found.values())))[1] == ALWAYS)
 
     def take_behind(self, cell: dict, found: dict) -> tuple:
         """The block's output is that of the registers, which are gone. Returns their control."""
@@ -108,15 +110,17 @@ def pack_multiplier(name: str, registers: Registers) -> None:
     ports = {side: [port for port in wires if re.fullmatch(rf"{side}\d+", port)] for side in "ABP"}
     bits = {side: [wires[port][0] for port in ports[side]] for side in "ABP"}
     taken = {}
-    if registers.free_running(found := registers.behind(bits["P"])):
+    if registers.fit(found := registers.behind(bits["P"])):
         taken["P"] = registers.take_behind(cell, found)
-    if all(registers.free_running(registers.before(bits[side])) for side in "AB"):
+    if all(registers.fit(registers.before(bits[side])) for side in "AB"):
         for side in "AB":
             found = registers.before(bits[side])
             taken[side] = registers.take_before(name, ports[side], found)
-    for side, (clock, _) in taken.items():
-        parameters |= {f"REG_{PLACES[side]}_CLK": "CLK0", f"REG_{PLACES[side]}_CE": "CE0"}
+    for side, (clock, enable) in taken.items():
+        pin = "CE0" if enable == ALWAYS else ENABLES[side]
+        parameters |= {f"REG_{PLACES[side]}_CLK": "CLK0", f"REG_{PLACES[side]}_CE": pin}
         wires |= {**{port: ["0"] for port in REST if port not in wires}, "CLK0": [clock], "CE0": [ALWAYS]}
+        wires[pin] = [enable]
     cell["port_directions"] |= {port: "input" for port in wires if port not in cell["port_directions"]}
 
 
@@ -132,17 +136,18 @@ def pack_memory(name: str, registers: Registers) -> None:
             wires[f"OCE{side}"] = [enable]
 
 
-def pack(module: dict) -> None:
-    """Pack the registers of a flat module of a netlist as Yosys writes it in JSON; `module` is changed."""
-    registers = Registers(module)
+def pack(module: dict, enables: bool = True) -> None:
+    """Pack the registers of a flat module of a netlist as Yosys writes it in JSON; `module` is changed. Without
+    `enables` no register that has one goes into a multiplier: neighbours share four, and the placer does not know."""
+    registers = Registers(module, enables)
     kinds = {"MULT18X18D": pack_multiplier, "DP16KD": pack_memory}
     for name in [name for name, cell in module["cells"].items() if cell["type"] in kinds]:
         kinds[module["cells"][name]["type"]](name, registers)
 
 
-def pack_file(mapped: Path, packed: Path) -> None:
+def pack_file(mapped: Path, packed: Path, enables: bool) -> None:
     """Read a netlist, pack the registers of its top, write it."""
     netlist = json.loads(mapped.read_text())
     (top,) = (module for module in netlist["modules"].values() if int(module["attributes"].get("top", "0"), 2))
-    pack(top)
+    pack(top, enables)
     packed.write_text(json.dumps(netlist))

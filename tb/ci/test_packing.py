@@ -116,11 +116,11 @@ def played(module: dict, inputs: list) -> list:
     return words
 
 
-def packed(text: str, folder) -> tuple:
+def packed(text: str, folder, enables: bool = True) -> tuple:
     """The blocks other than registers and the registers that are left, after the packed netlist has been played."""
     module = synthesised(text, folder)
     before = copy.deepcopy(module)
-    pack(module)
+    pack(module, enables)
     widths = {
         n: len(port["bits"]) for n, port in module["ports"].items() if port["direction"] == "input" and n != "clk"
     }
@@ -137,8 +137,7 @@ def packed(text: str, folder) -> tuple:
     "text, inside, left",
     [
         ("a_q <= a; b_q <= b; y_q <= p;", ALL, 0),
-        ("if (en) a_q <= a; b_q <= b; y_q <= p;", {"REG_OUTPUT_CLK"}, 32),
-        ("a_q <= a; b_q <= b; if (en) y_q <= p;", ALL - {"REG_OUTPUT_CLK"}, 32),
+        ("if (en) a_q <= a; b_q <= b; if (rst) y_q <= p;", ALL, 0),
         ("a_q <= a; b_q <= b; if (rst) y_q <= 0; else y_q <= p;", ALL - {"REG_OUTPUT_CLK"}, 32),
         ("if (rst) a_q <= 0; else a_q <= a; b_q <= b; y_q <= p;", {"REG_OUTPUT_CLK"}, 32),
         ("a_q[7:0] <= a[7:0]; if (en) a_q[15:8] <= a[15:8]; b_q <= b; y_q <= p;", {"REG_OUTPUT_CLK"}, 32),
@@ -150,6 +149,19 @@ def test_a_multiplier_takes_the_registers_beside_it(text, inside, left, tmp_path
     (block,), registers = packed(PRODUCT % text, tmp_path)
     assert {name for name, value in block["parameters"].items() if value == "CLK0"} == inside
     assert len(registers) == left
+
+
+@pytest.mark.parametrize(
+    "text, inside",
+    [
+        ("a_q <= a; b_q <= b; y_q <= p;", ALL),
+        ("if (en) a_q <= a; b_q <= b; y_q <= p;", {"REG_OUTPUT_CLK"}),
+        ("a_q <= a; b_q <= b; if (en) y_q <= p;", ALL - {"REG_OUTPUT_CLK"}),
+    ],
+)
+def test_without_enables_free_running_registers_alone(text, inside, tmp_path):
+    (block,), _ = packed(PRODUCT % text, tmp_path, enables=False)
+    assert {name for name, value in block["parameters"].items() if value == "CLK0"} == inside
 
 
 def test_what_others_read_stays_outside(tmp_path):

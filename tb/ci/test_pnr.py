@@ -126,7 +126,7 @@ def test_messages_of_a_full_device(text, kind, tmp_path, monkeypatch):
     ecp5.NEXTPNR.write_text(f"#!/bin/sh\ncat <<'END'\nERROR: {text}\nEND\nexit 1\n")
     ecp5.NEXTPNR.chmod(0o755)
     with pytest.raises(ecp5.DoesNotFit, match=kind):
-        ecp5.nextpnr(tmp_path, 1, [ecp5.OPTIONS])
+        ecp5.nextpnr(tmp_path, 1, ecp5.OPTIONS)
 
 
 def test_another_failure_of_nextpnr_is_an_error(planted, capsys, monkeypatch):
