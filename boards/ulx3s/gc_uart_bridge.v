@@ -16,11 +16,11 @@ module gc_uart_bridge #(
     input  wire        rx,
     output wire        tx,
     // native register port (doc/streams.md)
-    output wire        m_reg_write,
-    output wire [11:0] m_reg_addr,
+    output reg         m_reg_write,
+    output reg  [11:0] m_reg_addr,
     output wire [31:0] m_reg_wdata,
     output wire [3:0]  m_reg_strb,
-    output wire        m_reg_read,
+    output reg         m_reg_read,
     input  wire [31:0] s_reg_rdata,
     // memory: one word at a time, at a byte address divisible by 8; a read is answered by s_mem_valid
     output wire        m_mem_valid,
@@ -52,6 +52,7 @@ module gc_uart_bridge #(
     reg [31:0]          addr_q;
     reg [15:0]          crc_q;
     reg                 good_q;
+    reg                 waited_q;     // for a register: its word is here
     reg [SILENCE_W-1:0] silence_q;
 
     wire        rx_valid, tx_ready;
@@ -86,9 +87,13 @@ module gc_uart_bridge #(
         .s_rd_en(state_q == FETCH), .s_rd_addr(index_q), .m_rd_data(kept)
     );
 
-    assign m_reg_write = state_q == ACCESS && writes && space_q == REGISTERS;
-    assign m_reg_read  = state_q == ACCESS && !writes && space_q == REGISTERS;
-    assign m_reg_addr  = addr_q[11:0];
+    // The engine's registers lie far away: what goes there leaves by registers, a cycle after ACCESS.
+    always @(posedge clk) begin
+        m_reg_write <= state_q == ACCESS && writes && space_q == REGISTERS && !rst;
+        m_reg_read  <= state_q == ACCESS && !writes && space_q == REGISTERS && !rst;
+        m_reg_addr  <= addr_q[11:0];
+        waited_q    <= state_q == WAIT;
+    end
     assign m_reg_wdata = kept[31:0];
     assign m_reg_strb  = 4'b1111;
     assign m_mem_valid = state_q == ACCESS && space_q == MEMORY;
@@ -149,7 +154,7 @@ module gc_uart_bridge #(
                     end
                 end
             WAIT:
-                if (space_q != MEMORY || s_mem_valid) begin
+                if (space_q == MEMORY ? s_mem_valid : waited_q) begin
                     case (space_q)
                         MEMORY:    word_q <= s_mem_data;
                         REGISTERS: word_q <= {32'd0, s_reg_rdata};

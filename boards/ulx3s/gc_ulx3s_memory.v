@@ -38,12 +38,12 @@ module gc_ulx3s_memory #(
     reg          reading_q, writing_q;    // a burst is under way
     reg [AW-1:0] read_at_q, write_at_q;
     reg [7:0]    left_q;                  // beats to be read, but one
+    reg          last;                    // there is no more than that one: left_q is zero
     reg [2:0]    burst_q, last_q, host_q; // what the words on their way through the memory are
     reg          read_q, write_q;         // for the memory, whose blocks lie all over the device
     reg [AW-1:0] read_addr_q, write_addr_q;
     reg [63:0]   write_data_q;
 
-    wire last       = left_q == 8'd0;
     wire beat       = s_wdat_valid && writing_q;
     // The host never reads while the engine writes, or the other way round: that might be the same word.
     wire host_read  = s_host_valid && !s_host_write && !reading_q && !beat;
@@ -81,10 +81,12 @@ module gc_ulx3s_memory #(
             reading_q <= 1'b1;
             read_at_q <= s_rreq_addr[3 +: AW];
             left_q    <= s_rreq_len;
+            last      <= s_rreq_len == 8'd0;
         end else if (reading_q) begin
             reading_q <= !last;
             read_at_q <= read_at_q + 1'b1;
             left_q    <= left_q - 8'd1;
+            last      <= left_q == 8'd1;
         end
         m_wrsp_valid <= beat && s_wdat_last;
         if (s_wreq_valid && s_wreq_ready) begin

@@ -108,10 +108,10 @@ end else begin : g_engine
     wire [ADDR_W+R+9:0]  fault;
     wire                 rdat_last, abort, quiet, core_rst;
     wire [4:0]           moves;
-    wire                 memory_rst, resetting;
+    wire                 memory_rst, queue_rst, resetting;
     wire [UNITS:0]       unit_rst;    // the last one: of the buffers
     gc_resets #(.UNITS(UNITS+1)) u_resets (.clk(clk), .s_all(rst), .s_core(core_rst),
-        .m_memory(memory_rst), .m_unit(unit_rst), .m_busy(resetting));
+        .m_memory(memory_rst), .m_control(queue_rst), .m_unit(unit_rst), .m_busy(resetting));
     gc_memory_port #(.READERS(R), .WRITERS(W), .ADDR_W(ADDR_W), .MEM_W(MEM_W), .WINDOWS(WINDOWS)) u_memory (
         .clk(clk), .rst(memory_rst), .cfg_windows(windows), .s_abort(abort), .sts_quiet(quiet), .m_moves(moves),
         .m_fault(fault), .s_rreq_valid(rreq_valid), .s_rreq_ready(rreq_ready), .s_rreq_addr(rreq_addr),
@@ -141,7 +141,7 @@ end else begin : g_engine
         .WINDOWS(WINDOWS), .ACT_DEPTH(ACT_DEPTH), .WGT_DEPTH(WGT_DEPTH), .GRAD_DEPTH(GRAD_DEPTH),
         .GATE_DEPTH(GATE_DEPTH), .HAS_VECTOR(HAS_VECTOR), .HAS_SOFTMAX(HAS_SOFTMAX), .HAS_FACTOR(HAS_FACTOR)
     ) u_control (
-        .clk(clk), .rst(rst), .core_rst(core_rst), .irq(irq), .cfg_windows(windows), .m_abort(abort),
+        .clk(clk), .rst(rst), .s_rst(queue_rst), .core_rst(core_rst), .irq(irq), .cfg_windows(windows), .m_abort(abort),
         .m_forget(m_forget), .s_quiet(quiet), .s_moves(moves), .s_fault(fault), .s_compute_room(compute_room),
         .s_reg_write(s_reg_write), .s_reg_addr(s_reg_addr), .s_reg_wdata(s_reg_wdata), .s_reg_strb(s_reg_strb),
         .s_reg_read(s_reg_read), .m_reg_rdata(m_reg_rdata), .m_rreq_valid(rreq_valid[0]), .m_rreq_ready(rreq_ready[0]),

@@ -64,13 +64,18 @@ module gc_compute_places #(
     wire [3:0]    new_single, new_two, single, two;    // of the loops over its passes
     wire          new_wu, wu;
     wire [63:0]   new_count, count;
+    wire [6:0]    new_lie;
+    wire          half;                     // as gc_pass_counts says
+    wire [1:0]    dst_a, dst_up, gate_up;
     gc_pass_counts u_new_counts (
-        .s_instruction(s_instruction), .m_wu(new_wu), .m_count(new_count), .m_single(new_single), .m_two(new_two)
+        .s_instruction(s_instruction), .m_wu(new_wu), .m_count(new_count), .m_single(new_single), .m_two(new_two),
+        .m_half(new_lie[0]), .m_dst_a(new_lie[2:1]), .m_dst_up(new_lie[4:3]), .m_gate_up(new_lie[6:5])
     );
-    gc_register_queue #(.WIDTH(1024+73), .DEPTH(4)) u_queue (
+    gc_register_queue #(.WIDTH(1024+80), .DEPTH(4)) u_queue (
         .clk(clk), .rst(rst),
-        .s_push(s_push), .s_data({new_wu, new_count, new_single, new_two, s_instruction}), .m_room(s_room),
-        .m_valid(queued), .s_pop(pop), .m_data({wu, count, single, two, instruction})
+        .s_push(s_push), .s_data({new_lie, new_wu, new_count, new_single, new_two, s_instruction}), .m_room(s_room),
+        .m_valid(queued), .s_pop(pop),
+        .m_data({gate_up, dst_up, dst_a, half, wu, count, single, two, instruction})
     );
 
     // Its fields.
@@ -125,11 +130,6 @@ module gc_compute_places #(
         .m_factor_shift(factor_shift), .m_factor_0(factor_0), .m_factor_1(factor_1),
         .m_keep_threshold(keep_threshold), .m_factor_tag(factor_tag), .m_keep_tag(keep_tag)
     );
-    wire [1:0] dst_a   = fold - {1'b0, pool};
-    // Storage fold of the pooled map is the compute fold: two pooled blocks share a storage block.
-    wire       half    = pool && (dst_fold == fold);
-    wire [1:0] dst_up  = half ? 2'd0 : dst_a - dst_fold;
-    wire [1:0] gate_up = fold - gate_fold;
 
     // Columns of the current pass.
     reg              run_q;

@@ -19,10 +19,12 @@ module gc_operand_walk (
     output wire [15:0] m_rows,
     output wire [15:0] m_columns
 );
-    reg [15:0] row_q, column_q;       // from a computed block to the next
+    wire [15:0] rows    = ({12'd0, cfg_skip_y} + 16'd1) << cfg_shift;
+    wire [15:0] columns = ({12'd0, cfg_skip_x} + 16'd1) << cfg_shift;
+    reg  [15:0] row_q, column_q;      // from a computed block to the next: a multiplier and nothing behind it
     always @(posedge clk) begin
-        row_q    <= cfg_stride_y * ({12'd0, cfg_skip_y} + 16'd1) << cfg_shift;
-        column_q <= cfg_stride_x * ({12'd0, cfg_skip_x} + 16'd1) << cfg_shift;
+        row_q    <= cfg_stride_y * rows;
+        column_q <= cfg_stride_x * columns;
     end
     gc_loop_term #(.BASED(1)) u_rows (
         .clk(clk), .start(start), .step(step), .advance(s_by_move[0]), .restart(s_by_move[1]),

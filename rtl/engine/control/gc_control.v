@@ -2,7 +2,7 @@
 // The engine's control: register bank, program fetch, the five instruction queues, their gates and the token matrix,
 // and the event counters. One instruction can start per unit and cycle. A program is done when END has been reached
 // and no unit, queue or drain holds an instruction any more; gc_supervisor ends it before that when something is
-// wrong. core_rst resets everything outside, too.
+// wrong, and resets everything else by core_rst.
 `default_nettype none
 
 module gc_control #(
@@ -23,7 +23,8 @@ module gc_control #(
     parameter HAS_FACTOR  = 1
 ) (
     input  wire                clk,
-    input  wire                rst,
+    input  wire                rst,                // of registers, counters and the state of the program
+    input  wire                s_rst,              // of fetch, queues and tokens: after rst and core_rst (gc_resets)
     // registers
     input  wire                s_reg_write,
     input  wire [11:0]         s_reg_addr,
@@ -140,15 +141,11 @@ module gc_control #(
         .s_misaligned(misaligned), .s_abort(m_abort), .s_scrub(scrub), .s_changed(changed), .s_scrubbing(s_scrubbing),
         .m_scrub(m_scrub), .m_begin(begins), .sts_waiting(preparing)
     );
-    // A cycle longer: the units outside are reset in it.
-    reg  reset_q;
-    wire core_reset = rst || core_rst || reset_q;
-    always @(posedge clk) reset_q <= rst || core_rst;
-
     // ---- Fetch, queues and their gates
     wire [UNITS-1:0]           queue_valid;
     wire [UNITS-1:0]           queue_ready;
     wire [1023:0]              queue_data;
+    wire [23:0]                queue_index;
     wire [UNITS*PRODUCERS-1:0] available;
     wire [UNITS*PRODUCERS-1:0] take;
     wire [UNITS*PRODUCERS-1:0] waits;
@@ -166,11 +163,11 @@ module gc_control #(
         .GRID(GRID), .COLS(COLS), .MEM_W(MEM_W), .ADDR_W(ADDR_W), .BURST(BURST), .WGT_DEPTH(WGT_DEPTH), .UNITS(UNITS),
         .HAS_VECTOR(HAS_VECTOR), .HAS_SOFTMAX(HAS_SOFTMAX), .HAS_FACTOR(HAS_FACTOR)
     ) u_fetch (
-        .clk(clk), .rst(core_reset), .start(start), .s_begin(begins),
+        .clk(clk), .rst(s_rst), .start(start), .s_begin(begins),
         .cfg_prog_base(prog_base), .cfg_prog_length(prog_length),
         .m_rreq_valid(m_rreq_valid), .m_rreq_ready(m_rreq_ready), .m_rreq_addr(m_rreq_addr), .m_rreq_len(m_rreq_len),
         .s_rdat_valid(s_rdat_valid), .s_rdat_data(s_rdat_data), .s_rdat_last(s_rdat_last),
-        .m_valid(queue_valid), .m_ready(queue_ready), .m_instruction(queue_data),
+        .m_valid(queue_valid), .m_ready(queue_ready), .m_instruction(queue_data), .m_index(queue_index),
         .sts_finished(dispatched), .sts_error(refused), .sts_code(refused_code), .sts_index(next)
     );
 
@@ -178,8 +175,8 @@ module gc_control #(
     generate
         for (e = 0; e < UNITS; e = e + 1) begin : g_unit
             gc_unit_queue #(.PRODUCERS(PRODUCERS)) u_queue (
-                .clk(clk), .rst(core_reset),
-                .s_valid(queue_valid[e]), .s_ready(queue_ready[e]), .s_instruction(queue_data), .s_index(next),
+                .clk(clk), .rst(s_rst),
+                .s_valid(queue_valid[e]), .s_ready(queue_ready[e]), .s_instruction(queue_data), .s_index(queue_index),
                 .s_room(e == COMPUTE ? s_compute_room : 1'b1),
                 .s_available(available[e*PRODUCERS +: PRODUCERS]), .m_take(take[e*PRODUCERS +: PRODUCERS]),
                 .m_start(m_start[e]), .m_instruction(m_instruction[e*1024 +: 1024]), .m_signal(signals[e*5 +: 5]),
@@ -204,15 +201,15 @@ module gc_control #(
     // Loaded words pass the write pipelines of the buffers before anybody may read them. LOAD ends a cycle late.
     wire [9:0] signal_loaded;
     gc_delay_line #(.W(5), .CYCLES(LOADED-1)) u_loaded (
-        .clk(clk), .clear(core_reset || start), .s_data(signal_load), .m_data(signal_loaded[4:0])
+        .clk(clk), .clear(s_rst || start), .s_data(signal_load), .m_data(signal_loaded[4:0])
     );
     gc_delay_line #(.W(5), .CYCLES(LOADED)) u_wloaded (
-        .clk(clk), .clear(core_reset || start), .s_data(signal_wload), .m_data(signal_loaded[9:5])
+        .clk(clk), .clear(s_rst || start), .s_data(signal_wload), .m_data(signal_loaded[9:5])
     );
 
     wire token_overflow;
     gc_token_matrix #(.PRODUCERS(PRODUCERS), .CONSUMERS(UNITS)) u_tokens (
-        .clk(clk), .rst(core_reset || start),
+        .clk(clk), .rst(s_rst || start),
         .s_signal({signal_update, signal_store, signal_write, signal_read, signal_loaded}),
         .s_take(take), .m_available(available), .sts_overflow(token_overflow)
     );
@@ -221,12 +218,12 @@ module gc_control #(
     wire      closed;
     reg [3:0] open_q;
     gc_delay_line #(.W(1), .CYCLES(CLOSED)) u_closed (
-        .clk(clk), .clear(core_reset), .s_data(s_written), .m_data(closed)
+        .clk(clk), .clear(s_rst), .s_data(s_written), .m_data(closed)
     );
     always @(posedge clk) begin
         if (m_start[COMPUTE] && !closed)      open_q <= open_q + 4'd1;
         else if (closed && !m_start[COMPUTE]) open_q <= open_q - 4'd1;
-        if (core_reset) open_q <= 4'd0;
+        if (s_rst) open_q <= 4'd0;
     end
     assign finished = running && dispatched && (&idle) && ~(|open_q) && !start;
 
@@ -251,7 +248,7 @@ module gc_control #(
         fault_q    <= s_fault;
         step_q     <= s_step;
         done_q     <= |s_done;
-        progress_q <= |moves_q || s_scrubbing || step_q || |m_start || |(queue_valid & queue_ready);
+        progress_q <= |moves_q || s_scrubbing || step_q || |m_start || |queue_valid;
     end
 
     gc_supervisor #(.ADDR_W(ADDR_W)) u_supervisor (

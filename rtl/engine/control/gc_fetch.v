@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Brings the instructions of a program from memory to the queues of the units: reads it as one contiguous run, checks
 // each instruction, and gives it to the queue of its opcode, in order (gc_dispatch says how a program ends). s_begin
-// starts the reads; start, before it or with it, makes gc_dispatch ready. The verdict of the check takes two cycles, so
-// an instruction leaves in three and goes from the reader in the fourth. The units need longer than that for what one
-// tells them to do.
+// starts the reads; start, before it or with it, makes gc_dispatch ready. The verdict of the check takes two cycles;
+// the third finds the queue with room. In the fourth m_valid, a register, pushes the instruction, and the reader lets
+// it go. m_ready was high the cycle before; nobody else pushes. The units need longer than four cycles for what an
+// instruction tells them to do.
 `default_nettype none
 
 module gc_fetch #(
@@ -31,9 +32,10 @@ module gc_fetch #(
     input  wire              s_rdat_valid,
     input  wire [MEM_W-1:0]  s_rdat_data,
     input  wire              s_rdat_last,
-    output wire [UNITS-1:0]  m_valid,
+    output reg  [UNITS-1:0]  m_valid,           // a push, a cycle after m_ready
     input  wire [UNITS-1:0]  m_ready,
     output wire [1023:0]     m_instruction,
+    output reg  [23:0]       m_index,           // its number
     output wire              sts_finished,
     output wire              sts_error,
     output wire [7:0]        sts_code,
@@ -63,6 +65,7 @@ module gc_fetch #(
     reg  checked_q;
     reg  done_q;        // the word has been taken
     wire taken;
+    wire [UNITS-1:0] valid;
     gc_instruction_check #(
         .GRID(GRID), .COLS(COLS), .MEM_W(MEM_W), .WGT_DEPTH(WGT_DEPTH),
         .HAS_VECTOR(HAS_VECTOR), .HAS_SOFTMAX(HAS_SOFTMAX), .HAS_FACTOR(HAS_FACTOR)
@@ -74,7 +77,10 @@ module gc_fetch #(
         seen_q    <= word_valid && !done_q;
         checked_q <= seen_q && !done_q && !(checked_q && taken);
         done_q    <= checked_q && taken;
+        m_valid   <= valid & m_ready;
+        m_index   <= sts_index;
         if (rst) begin
+            m_valid   <= {UNITS{1'b0}};
             seen_q    <= 1'b0;
             checked_q <= 1'b0;
             done_q    <= 1'b0;
@@ -84,7 +90,7 @@ module gc_fetch #(
     gc_dispatch #(.INSTR_W(1024), .ENGINES(UNITS), .SHARED(4)) u_dispatch (
         .clk(clk), .rst(rst), .start(start), .cfg_length(cfg_prog_length),
         .s_valid(checked_q), .s_ready(taken), .s_instruction(word), .s_bad(bad),
-        .m_valid(m_valid), .m_ready(m_ready), .m_instruction(m_instruction),
+        .m_valid(valid), .m_ready(m_ready), .m_instruction(m_instruction),
         .sts_finished(sts_finished), .sts_error(sts_error), .sts_code(sts_code), .sts_index(sts_index)
     );
 

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's resets. Each unit has a register of its own for its reset, so that no net of it goes across the whole
-// engine. All units are reset from the cycle after s_all (everything) or s_core (everything but control) on; then each
-// leaves it a cycle after the one before, for tools would make one register of equal ones. m_memory begins at once and
-// lasts until the units' has begun: what a unit asks for before, nobody hears. m_busy while a unit is in reset.
+// The engine's resets. Control (fetch, queues, tokens) and each unit have a register of their own for their reset, so
+// that no net of it goes across the whole engine. All are reset from the cycle after s_all (everything) or s_core
+// (everything but registers and state of the program) on; then each leaves it a cycle after the one before, for tools
+// would make one register of equal ones. m_memory begins at once and lasts until the others have begun: what anybody
+// asks for before, nobody hears. m_busy while a unit is in reset.
 //
 // ```
 // s_all      __##______________
 // m_memory   __####____________
-// m_unit[0]  ____##____________
-// m_unit[1]  ____####__________
+// m_control  ____##____________
+// m_unit[0]  ____####__________
+// m_unit[1]  ____######________
 // ```
 `default_nettype none
 
@@ -19,6 +21,7 @@ module gc_resets #(
     input  wire             s_all,
     input  wire             s_core,
     output wire             m_memory,
+    output reg              m_control,
     output reg  [UNITS-1:0] m_unit,
     output wire             m_busy
 );
@@ -28,14 +31,12 @@ module gc_resets #(
         end
     endgenerate
 
-    reg begun_q;
-
-    assign m_memory = s_all || s_core || begun_q;
+    assign m_memory = s_all || s_core || m_control;
     assign m_busy   = m_unit[UNITS-1];
 
     always @(posedge clk) begin
-        begun_q <= s_all || s_core;
-        m_unit  <= {m_unit[UNITS-2:0], 1'b0} | {UNITS{s_all || s_core}};
+        m_control <= s_all || s_core;
+        m_unit    <= {m_unit[UNITS-2:0], m_control} | {UNITS{s_all || s_core}};
     end
 endmodule
 

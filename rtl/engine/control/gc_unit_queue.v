@@ -27,20 +27,38 @@ module gc_unit_queue #(
     output wire                 sts_idle,
     output reg  [23:0]          sts_index
 );
-    wire          head_valid;
-    wire          head_ready;
+    // The head is read anew in each cycle: no net enables a thousand registers. After a pop the next head comes in the
+    // second cycle.
+    localparam [2:0] ONE = 3'd1;
+    reg  [2:0]    wr_q, rd_q;     // instructions written, taken; modulo 8
+    reg           full_q;
+    reg           head_valid;
     wire [1047:0] head;
     wire [23:0]   active_index;
-    wire [2:0]    level_unused;
-    gc_stream_fifo #(.WIDTH(1048), .DEPTH(4)) u_queue (
-        .clk(clk), .rst(rst),
-        .s_valid(s_valid), .s_ready(s_ready), .s_data({s_index, s_instruction}),
-        .m_valid(head_valid), .m_ready(head_ready), .m_data(head),
-        .sts_level(level_unused)
+    wire          push = s_valid && s_ready;
+    wire          pop;
+    wire [2:0]    level = wr_q - rd_q;
+    assign s_ready = !full_q;
+    gc_ram_sdp #(.WIDTH(1048), .DEPTH(4), .OLD_WORD(0)) u_ram (
+        .clk(clk),
+        .s_wr_en(push), .s_wr_addr(wr_q[1:0]), .s_wr_data({s_index, s_instruction}),
+        .s_rd_en(1'b1), .s_rd_addr(rd_q[1:0]), .m_rd_data(head)
     );
+    always @(posedge clk) begin
+        if (push) wr_q <= wr_q + ONE;
+        if (pop)  rd_q <= rd_q + ONE;
+        full_q     <= !pop && (level[2] || (push && level == 3'd3));
+        head_valid <= !pop && |level;
+        if (rst) begin
+            wr_q       <= 3'd0;
+            rd_q       <= 3'd0;
+            full_q     <= 1'b0;
+            head_valid <= 1'b0;
+        end
+    end
     gc_instruction_gate #(.INSTR_W(1048), .PRODUCERS(PRODUCERS)) u_gate (
         .clk(clk), .rst(rst),
-        .s_valid(head_valid && s_room), .s_ready(head_ready), .s_instruction(head),
+        .s_valid(head_valid && s_room), .s_ready(pop), .s_instruction(head),
         .s_available(s_available), .m_take(m_take),
         .m_start(m_start), .m_instruction({active_index, m_instruction}), .s_done(s_done),
         .sts_active(sts_active), .sts_busy(sts_busy), .sts_waits(sts_waits), .sts_idle(sts_idle)
@@ -53,7 +71,7 @@ module gc_unit_queue #(
         .m_opcode(common_unused[3:0]), .m_wait(common_unused[9:4]), .m_signal_read(common_unused[14:10])
     );
 
-    wire _unused = &{1'b0, level_unused, common_unused};
+    wire _unused = &{1'b0, common_unused};
 endmodule
 
 `default_nettype wire

@@ -81,15 +81,21 @@ module gc_update_unit #(
         .m_rnd_tag(rnd_tag), .m_key(key), .m_map0(map0)
     );
 
-    // The multipliers that hold the learning rate, as it is in this step: long there when the first row comes.
+    // The multipliers, those with the learning rate as it is in this step: long there when the first row comes.
     reg         behind_q;                    // the learning rate stands behind the momentum
-    always @(posedge clk) behind_q <= |rate_m[14:1];
+    reg  [14:0] lr_q, decay_q, rate_q;
     wire [14:0] step_rate;
     wire [14:0] step_decay;
     gc_rate_scale u_rate (
         .clk(clk), .cfg_rate(cfg_rate), .s_multiplier(behind_q ? rate_m : lr_m), .m_multiplier(step_rate)
     );
     gc_rate_scale u_decay (.clk(clk), .cfg_rate(cfg_rate), .s_multiplier(decay_m), .m_multiplier(step_decay));
+    always @(posedge clk) begin
+        behind_q     <= |rate_m[14:1];
+        lr_q         <= behind_q ? lr_m : step_rate;
+        decay_q      <= behind_q ? decay_m : step_decay;
+        rate_q       <= behind_q ? step_rate : 15'd1;
+    end
 
     // Rows on chip: gradients, and the weights where they are.
     wire                  grad_valid;
@@ -191,8 +197,7 @@ module gc_update_unit #(
         .clk(clk), .rst(rst),
         .cfg_momentum(momentum), .cfg_mode(rounding),
         .cfg_shift_g(shift_g), .cfg_shift_v(shift_v), .cfg_shift_d(shift_d), .cfg_shift_w(shift_w),
-        .cfg_lr_m(behind_q ? lr_m : step_rate), .cfg_beta_m(beta_m),
-        .cfg_decay_m(behind_q ? decay_m : step_decay), .cfg_rate_m(behind_q ? step_rate : 15'd1),
+        .cfg_lr_m(lr_q), .cfg_beta_m(beta_m), .cfg_decay_m(decay_q), .cfg_rate_m(rate_q),
         .cfg_seed(cfg_seed), .cfg_tag(rnd_tag),
         .s_valid(row_valid), .s_ready(row_ready), .s_grad(grad_data),
         .s_wgt(resident ? held_data : in_data[0 +: COLS*DW]), .s_mom(in_data[COLS*DW +: COLS*DW]),

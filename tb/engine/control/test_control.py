@@ -51,11 +51,11 @@ UNNAMED = {0: 0xFFC, 4: 0xFFFF0000, 8: 0xFFF, 12: 0xFFFF0000}  # bits of a windo
 
 class Control:
     """Drives the register port; a memory answers the fetch of a program, at first END; buffers take SCRUB cycles to
-    clear."""
+    clear; s_rst comes from gc_resets."""
 
     def __init__(self, dut):
         self.dut, self.scrubs, self.fetches, self.fetched_in_scrub, self.now, self.left = dut, 0, 0, 0, 0, 0
-        self.beats, self.instructions = [], [END]
+        self.beats, self.instructions, self.reset = [], [END], True
         cocotb.start_soon(self._serve())
 
     async def _serve(self):
@@ -65,8 +65,9 @@ class Control:
             dut.s_rdat_valid.value, dut.s_rdat_last.value = int(send), int(len(self.beats) == 1)
             dut.s_rdat_data.value = self.beats[0] if send else 0
             dut.s_moves.value, dut.s_quiet.value, dut.s_scrubbing.value = int(send), int(not send), int(self.left > 0)
+            dut.s_rst.value = int(self.reset)
             await ReadOnly()
-            self.beats = self.beats[1:]
+            self.beats, self.reset = self.beats[1:], bool(dut.core_rst.value)
             if dut.m_rreq_valid.value and not dut.m_abort.value:
                 assert int(dut.m_rreq_addr.value) == PROGRAM
                 self.fetches, self.fetched_in_scrub = self.fetches + 1, self.fetched_in_scrub + (self.left > 0)
@@ -106,7 +107,8 @@ class Control:
 
 
 async def begin(dut):
-    await start(dut, **dict.fromkeys(INPUTS, 0) | {"s_reg_strb": 15, "m_rreq_ready": 1, "s_compute_room": 1})
+    ones = {"s_rst": 1, "m_rreq_ready": 1, "s_compute_room": 1}
+    await start(dut, **dict.fromkeys(INPUTS, 0) | ones | {"s_reg_strb": 15})
     control = Control(dut)
     for offset, value in ((reg.PROG_BASE, PROGRAM), (reg.PROG_LENGTH, 1), (reg.IRQ_ENABLE, 3), (reg.WATCHDOG, 20)):
         await control.write(offset, value)

@@ -59,7 +59,7 @@ def program(how: str) -> tuple[list, int, int]:
 
 
 async def fetch(dut, memory, words: list, stall: float) -> list:
-    """(unit, instruction) as they leave, until the fetch has finished."""
+    """(unit, instruction) as they are pushed, each a cycle after its unit had room, until the fetch has finished."""
     beat = parameter("MEM_W") // 8
     base = random.randrange(1 << 20) // beat * beat
     data = b"".join(words)
@@ -70,15 +70,18 @@ async def fetch(dut, memory, words: list, stall: float) -> list:
     dut.start.value, dut.s_begin.value = 1, 1
     await cycles(dut, 1)
     dut.start.value = dut.s_begin.value = 0
-    taken = []
+    taken, before = [], 0
     for _ in range(4000):
         ready = sum((random.random() >= stall) << unit for unit in range(parameter("UNITS")))
         dut.m_ready.value = ready
         await ReadOnly()
         valid = int(dut.m_valid.value)
         assert valid & valid - 1 == 0, "two units at a time"
-        if valid & ready:
+        assert not valid & ~before, "a push without room"
+        if valid:
+            assert int(dut.m_index.value) == len(taken)
             taken.append((valid.bit_length() - 1, int(dut.m_instruction.value).to_bytes(BYTES, "little")))
+        before = ready
         finished = bool(dut.sts_finished.value)
         await cycles(dut, 1)
         if finished:

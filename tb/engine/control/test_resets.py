@@ -20,9 +20,10 @@ async def units_go_in_together_and_come_out_one_by_one(dut):
         dut.s_all.value, dut.s_core.value = every, core
         asked.append((every, core))
         await ReadOnly()
-        if step > units:
+        if step > units + 1:
             assert dut.m_memory.value == any(a or c for a, c in asked[-2:])
-            unit = [any(a or c for a, c in asked[-2 - n : -1]) for n in range(units)]
+            assert dut.m_control.value == any(asked[-2])
+            unit = [any(a or c for a, c in asked[-3 - n : -1]) for n in range(units)]
             assert int(dut.m_unit.value) == sum(value << n for n, value in enumerate(unit))
             assert dut.m_busy.value == any(unit)
         await cycles(dut, 1)
