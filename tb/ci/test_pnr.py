@@ -46,6 +46,19 @@ def planted(tmp_path, monkeypatch):
     return plant
 
 
+@pytest.fixture
+def says(tmp_path, monkeypatch):
+    """A function that puts a shell script in nextpnr's place and returns the folder to call it for."""
+
+    def plant(script: str) -> Path:
+        monkeypatch.setattr(ecp5, "NEXTPNR", tmp_path / "nextpnr")
+        ecp5.NEXTPNR.write_text(f"#!/bin/sh\n{script}\n")
+        ecp5.NEXTPNR.chmod(0o755)
+        return tmp_path
+
+    return plant
+
+
 def results(pnr) -> dict:
     return json.loads(Path(pnr.RESULTS).read_text())
 
@@ -121,12 +134,19 @@ def test_a_core_that_does_not_fit_is_a_result(planted, capsys, monkeypatch):
         ("failed to place chain starting at cell 'u_core.x'", "places"),
     ],
 )
-def test_messages_of_a_full_device(text, kind, tmp_path, monkeypatch):
-    monkeypatch.setattr(ecp5, "NEXTPNR", tmp_path / "nextpnr")
-    ecp5.NEXTPNR.write_text(f"#!/bin/sh\ncat <<'END'\nERROR: {text}\nEND\nexit 1\n")
-    ecp5.NEXTPNR.chmod(0o755)
+def test_messages_of_a_full_device(text, kind, says):
     with pytest.raises(ecp5.DoesNotFit, match=kind):
-        ecp5.nextpnr(tmp_path, 1, ecp5.OPTIONS)
+        ecp5.nextpnr(says(f"cat <<'END'\nERROR: {text}\nEND\nexit 1"), 1, ecp5.OPTIONS)
+
+
+def test_a_router_without_an_end_is_stopped(says):
+    """It goes on for ever, and is told of in the log."""
+    lines = 'i=0; while i=$((i + 1)); do echo "Info:     iter=$i wires=1 overused=$((i % 7)) overuse=9"; done'
+    folder = says(lines)
+    with pytest.raises(ecp5.FlowError, match=f"no end in {ecp5.ROUNDS} rounds"):
+        ecp5.nextpnr(folder, 1, ecp5.OPTIONS)
+    last = (folder / "seed1.log").read_text().splitlines()[-1]
+    assert ecp5.ROUND.match(last)[1] == str(ecp5.ROUNDS + 1)
 
 
 def test_another_failure_of_nextpnr_is_an_error(planted, capsys, monkeypatch):

@@ -109,6 +109,24 @@ async def four_wait_while_one_works_and_without_room_none_starts(dut):
 
 
 @cocotb.test()
+async def a_start_comes_three_cycles_after_its_push_and_after_the_one_before(dut):
+    await begin(dut)
+    words = [(number, instruction(0)) for number in range(5)]
+    unit, source = Unit(dut, words), Source(dut, "s_")
+    dut.s_room.value = 1
+    await source.send([{"index": words[0][0], "instruction": words[0][1]}])  # returns in the cycle after the push
+    for number in range(2):
+        await unit.cycle(True, 0)
+        assert unit.started == 0, number
+    cocotb.start_soon(source.send({"index": index, "instruction": word} for index, word in words[1:]))
+    starts = []
+    for number in range(3, 20):
+        await unit.cycle(True, 0, longest=1)
+        starts += [number] * (unit.started - len(starts))
+    assert starts == [3, 6, 9, 12, 15]
+
+
+@cocotb.test()
 async def the_one_that_waits_is_named_with_its_producer(dut):
     await begin(dut)
     producers = parameter("PRODUCERS")
