@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The queue of one unit: up to four instructions with their numbers, and the gate that starts the first one when its
-// tokens are there. m_instruction is stable from m_start to s_done. s_room low holds the next start back. sts_index is
-// the number of the instruction at work, else of the one that waits, a cycle late.
+// tokens are there. m_instruction is stable from m_start to s_done, at least a cycle later. s_room low holds
+// the next start back. sts_index is the number of the instruction at work, else of the one that waits, a cycle late.
 `default_nettype none
 
 module gc_unit_queue #(
