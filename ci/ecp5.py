@@ -107,8 +107,8 @@ class Design:
 class Pinned(Design):
     """A whole design with pins and clock: `lpf` names them, relative to `root`. The clock that it asks for must be
     met. Multiplexers behind LUTs are not used: the design must fit, and takes 2 % fewer LUTs so. A design that nearly
-    fills the device has 23 % less wire by the placer `static`, and a router that looks at the clock finds no end: two
-    urgent connections never leave the wire that both want."""
+    fills the device has 23 % less wire by the placer `static`, and a router that looks at the clock may find no end:
+    two urgent connections never leave the wire that both want."""
 
     lpf: Path
     package: str
