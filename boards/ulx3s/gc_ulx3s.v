@@ -65,7 +65,7 @@ module gc_ulx3s #(
 
     gc_engine #(
         .GRID(4), .COLS(4), .DW(8), .ACC_W(24), .MEM_W(64), .ADDR_W(32), .ACT_DEPTH(2048), .WGT_DEPTH(2048),
-        .GRAD_DEPTH(1024), .GATE_DEPTH(4096), .HAS_VECTOR(0), .HAS_SOFTMAX(0), .HAS_FACTOR(0)
+        .GRAD_DEPTH(1024), .GATE_DEPTH(4096), .DSP(2), .HAS_VECTOR(0), .HAS_SOFTMAX(0), .HAS_FACTOR(0)
     ) u_engine (
         .clk(clk), .rst(rst_q),
         .s_reg_write(reg_write), .s_reg_addr(reg_addr), .s_reg_wdata(reg_wdata), .s_reg_strb(reg_strb),

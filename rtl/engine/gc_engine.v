@@ -84,7 +84,7 @@ end else begin : g_engine
     localparam LANES    = GRID*GRID, COLS_LOG = $clog2(COLS);
     // Bits of an access record: address, coordinates, displacements, channel, strides, folds, rotations.
     localparam ACCESS_W = 20 + 4*12 + 2*8 + 16 + 2*16 + 2*2 + 2*3;
-    localparam READ     = 7;         // latency of operand, weight and gate reads
+    localparam READ     = 8;         // latency of operand, weight and gate reads
     localparam LOAD = 0, WLOAD = 1, COMPUTE = 2, STORE = 3, UPDATE = 4, UNITS = 5;
     localparam R        = 6;         // memory readers: fetch, load, wload, update weights, update momentum, vector
     localparam W        = 4;         // memory writers: store, vector, update weights, update momentum

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // An operand buffer with two users on each side. On the read side user a always goes first and user b gets the cycles
 // that are left (b_rd_ready); b's vectors come back in order on m_b_valid with m_rd_data and b_rd_mark. On the write
-// side likewise. Reads take the operand buffer's fixed latency. Accesses arrive as packed records
-// (doc/architecture.md, "Access records"). s_scrub, while nobody writes, makes the words of all banks at an address
-// zero, 6 cycles later.
+// side likewise. The access of the user that goes stands in a register: reads and writes take a cycle more than those
+// of the operand buffer. Accesses arrive as packed records (doc/architecture.md, "Access records"). s_scrub, while
+// nobody writes, makes the words of all banks at an address zero, 7 cycles later.
 `default_nettype none
 
 module gc_shared_buffer #(
@@ -68,10 +68,32 @@ module gc_shared_buffer #(
         if (rst) scrub_q <= 1'b0;
     end
 
-    wire                    a_reads  = a_rd_valid && (a_rd_row || a_rd_channel);
-    wire [ACCESS_W-1:0]     rd      = !a_reads ? b_rd_access : a_rd_row ? a_rd_access : a_rd_other;
-    wire [ACCESS_W-1:0]     wr      = scrub_q ? scrub : a_wr_valid ? a_wr_access : b_wr_access;
-    wire [GRID*GRID*DW-1:0] wr_data = {(GRID*GRID*DW){!scrub_q}} & (a_wr_valid ? a_wr_data : b_wr_data);
+    wire                    a_reads = a_rd_valid && (a_rd_row || a_rd_channel);
+    reg                     rd_valid_q, rd_user_q, channel_q, split_q, wr_valid_q;
+    reg  [ACCESS_W-1:0]     rd_q, wr_q;
+    reg  [COLS_LOG-1:0]     step_q;
+    reg  [15:0]             channels_q;
+    reg  [MARK_W-1:0]       mark_q;
+    reg  [GRID*GRID-1:0]    enable_q;
+    reg  [GRID*GRID*DW-1:0] data_q;
+    always @(posedge clk) begin
+        rd_valid_q <= a_reads || b_rd_valid;
+        rd_user_q  <= !a_reads;
+        rd_q       <= !a_reads ? b_rd_access : a_rd_row ? a_rd_access : a_rd_other;
+        mark_q     <= b_rd_mark;
+        channel_q  <= a_rd_valid && a_rd_channel;
+        split_q    <= a_reads && a_rd_split;
+        step_q     <= a_rd_step;
+        channels_q <= a_rd_channels;
+        wr_valid_q <= a_wr_valid || b_wr_valid || scrub_q;
+        wr_q       <= scrub_q ? scrub : a_wr_valid ? a_wr_access : b_wr_access;
+        enable_q   <= a_wr_valid ? a_wr_enable : {(GRID*GRID){1'b1}};
+        data_q     <= {(GRID*GRID*DW){!scrub_q}} & (a_wr_valid ? a_wr_data : b_wr_data);
+        if (rst) begin
+            rd_valid_q <= 1'b0;
+            wr_valid_q <= 1'b0;
+        end
+    end
     wire [19:0] rd_addr;
     wire [11:0] rd_y0, rd_x0, rd_height, rd_width;
     wire [7:0]  rd_dy, rd_dx;
@@ -79,7 +101,7 @@ module gc_shared_buffer #(
     wire [1:0]  rd_fold_a, rd_fold_s;
     wire [2:0]  rd_rot_y, rd_rot_x;
     gc_access_unpack #(.ACCESS_W(ACCESS_W)) u_rd (
-        .s_access(rd),
+        .s_access(rd_q),
         .m_addr(rd_addr), .m_chan(rd_chan),
         .m_y0(rd_y0), .m_x0(rd_x0),
         .m_dy(rd_dy), .m_dx(rd_dx),
@@ -97,7 +119,7 @@ module gc_shared_buffer #(
     wire [1:0]  wr_fold_a, wr_fold_s;
     wire [2:0]  wr_rot_y, wr_rot_x;
     gc_access_unpack #(.ACCESS_W(ACCESS_W)) u_wr (
-        .s_access(wr),
+        .s_access(wr_q),
         .m_addr(wr_addr), .m_chan(wr_chan),
         .m_y0(wr_y0), .m_x0(wr_x0),
         .m_dy(wr_dy), .m_dx(wr_dx),
@@ -121,7 +143,7 @@ module gc_shared_buffer #(
         .GRID(GRID), .DW(DW), .DEPTH(DEPTH), .USER_W(MARK_W+1), .CHANNEL_R(COLS/GRID), .ULTRA(ULTRA)
     ) u_buffer (
         .clk(clk), .rst(rst),
-        .s_wr_valid(a_wr_valid || b_wr_valid || scrub_q),
+        .s_wr_valid(wr_valid_q),
         .s_wr_addr(wr_addr[AW-1:0]), .s_wr_chan(wr_chan),
         .s_wr_y0(wr_y0), .s_wr_x0(wr_x0),
         .s_wr_dy(wr_dy), .s_wr_dx(wr_dx),
@@ -129,8 +151,8 @@ module gc_shared_buffer #(
         .s_wr_fold_a(wr_fold_a), .s_wr_fold_s(wr_fold_s),
         .s_wr_rot_y(wr_rot_y), .s_wr_rot_x(wr_rot_x),
         .s_wr_height(wr_height), .s_wr_width(wr_width),
-        .s_wr_enable(a_wr_valid ? a_wr_enable : {(GRID*GRID){1'b1}}), .s_wr_data(wr_data),
-        .s_rd_valid(a_reads || b_rd_valid),
+        .s_wr_enable(enable_q), .s_wr_data(data_q),
+        .s_rd_valid(rd_valid_q),
         .s_rd_addr(rd_addr[AW-1:0]), .s_rd_chan(rd_chan),
         .s_rd_y0(rd_y0), .s_rd_x0(rd_x0),
         .s_rd_dy(rd_dy), .s_rd_dx(rd_dx),
@@ -138,9 +160,9 @@ module gc_shared_buffer #(
         .s_rd_fold_a(rd_fold_a), .s_rd_fold_s(rd_fold_s),
         .s_rd_rot_y(rd_rot_y), .s_rd_rot_x(rd_rot_x),
         .s_rd_height(rd_height), .s_rd_width(rd_width),
-        .s_rd_channel(a_rd_valid && a_rd_channel), .s_rd_split(a_reads && a_rd_split),
-        .s_rd_step(a_rd_step), .s_rd_channels(a_rd_channels),
-        .s_rd_user({b_rd_mark, !a_reads}), .m_rd_user({rd_mark, rd_user}),
+        .s_rd_channel(channel_q), .s_rd_split(split_q),
+        .s_rd_step(step_q), .s_rd_channels(channels_q),
+        .s_rd_user({mark_q, rd_user_q}), .m_rd_user({rd_mark, rd_user}),
         .m_rd_valid(rd_valid), .m_rd_data(m_rd_data)
     );
 

@@ -15,7 +15,7 @@ module gc_compute_results #(
     parameter COLS      = 16,
     parameter JOIN      = 1,   // latency of gc_group_sum
     parameter RANDOM    = 12,  // cycles from a word's place to its joined sums: the latency of the random numbers
-    parameter GATE_READ = 7,   // read latency of the gate buffer
+    parameter GATE_READ = 8,   // read latency of the gate buffer
     parameter HAS_FACTOR = 1   // of gc_drain
 ) (
     input  wire                       clk,

@@ -14,7 +14,7 @@ module gc_compute_unit #(
     parameter ACC_W    = 48,
     parameter DSP      = 0,    // of gc_mac_element
     parameter ACCESS_W = 1,    // bits of an access record: gc_engine says how many
-    parameter READ     = 7,    // latency of operand, weight and gate reads
+    parameter READ     = 8,    // latency of operand, weight and gate reads
     parameter HAS_FACTOR = 1   // of gc_drain
 ) (
     input  wire                       clk,

@@ -144,7 +144,9 @@ module gc_control #(
     // ---- Fetch, queues and their gates
     wire [UNITS-1:0]           queue_valid;
     wire [UNITS-1:0]           queue_ready;
-    wire [1023:0]              queue_data;
+    wire                       beat_write;
+    wire [$clog2(1024/MEM_W)-1:0] beat_place;
+    wire [MEM_W-1:0]           beat;
     wire [23:0]                queue_index;
     wire [UNITS*PRODUCERS-1:0] available;
     wire [UNITS*PRODUCERS-1:0] take;
@@ -167,16 +169,17 @@ module gc_control #(
         .cfg_prog_base(prog_base), .cfg_prog_length(prog_length),
         .m_rreq_valid(m_rreq_valid), .m_rreq_ready(m_rreq_ready), .m_rreq_addr(m_rreq_addr), .m_rreq_len(m_rreq_len),
         .s_rdat_valid(s_rdat_valid), .s_rdat_data(s_rdat_data), .s_rdat_last(s_rdat_last),
-        .m_valid(queue_valid), .m_ready(queue_ready), .m_instruction(queue_data), .m_index(queue_index),
+        .m_write(beat_write), .m_place(beat_place), .m_beat(beat),
+        .m_valid(queue_valid), .m_ready(queue_ready), .m_index(queue_index),
         .sts_finished(dispatched), .sts_error(refused), .sts_code(refused_code), .sts_index(next)
     );
 
     genvar e;
     generate
         for (e = 0; e < UNITS; e = e + 1) begin : g_unit
-            gc_unit_queue #(.PRODUCERS(PRODUCERS)) u_queue (
-                .clk(clk), .rst(s_rst),
-                .s_valid(queue_valid[e]), .s_ready(queue_ready[e]), .s_instruction(queue_data), .s_index(queue_index),
+            gc_unit_queue #(.MEM_W(MEM_W), .PRODUCERS(PRODUCERS)) u_queue (
+                .clk(clk), .rst(s_rst), .s_write(beat_write), .s_place(beat_place), .s_beat(beat),
+                .s_valid(queue_valid[e]), .s_ready(queue_ready[e]), .s_index(queue_index),
                 .s_room(e == COMPUTE ? s_compute_room : 1'b1),
                 .s_available(available[e*PRODUCERS +: PRODUCERS]), .m_take(take[e*PRODUCERS +: PRODUCERS]),
                 .m_start(m_start[e]), .m_instruction(m_instruction[e*1024 +: 1024]), .m_signal(signals[e*5 +: 5]),

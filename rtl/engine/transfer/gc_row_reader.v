@@ -23,14 +23,12 @@ module gc_row_reader #(
     input  wire [WIDTH-1:0]        s_data,
     output wire                    m_valid,
     input  wire                    m_ready,
-    output wire                    m_last,     // the row is the last one
     output wire [WIDTH-1:0]        m_data
 );
     localparam CREDIT = 16;
 
     reg         ask_q;
     reg  [31:0] left_q;      // to be asked for
-    reg  [31:0] due_q;       // to be taken
     reg  [15:0] addr_q;
     reg  [15:0] inner_q;
     wire        room;
@@ -38,7 +36,6 @@ module gc_row_reader #(
     wire        ask  = ask_q && room && ready;
     wire        used = m_valid && m_ready;
 
-    assign m_last = due_q == 32'd1;
     gc_stream_register #(.WIDTH(16+$clog2(COLS))) u_ask (
         .clk(clk), .rst(rst),
         .s_valid(ask_q && room), .s_ready(ready), .s_data({inner_q[$clog2(COLS)-1:0], addr_q}),
@@ -57,8 +54,6 @@ module gc_row_reader #(
             addr_q  <= addr_q + 16'd1;
             inner_q <= inner_q + 16'd1 == cfg_inner ? 16'd0 : inner_q + 16'd1;
         end
-        if (start)     due_q <= cfg_rows;
-        else if (used) due_q <= due_q - 32'd1;
         if (rst) ask_q <= 1'b0;
     end
 

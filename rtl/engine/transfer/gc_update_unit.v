@@ -104,10 +104,8 @@ module gc_update_unit #(
     wire [COLS*DW-1:0]    held_data;
     wire                  row_ready;
     wire                  row_valid;
-    wire                  used = row_valid && row_ready;
-    wire                  last_row;
+    wire                  used;                // a row leaves all of its streams
     wire [COLS_LOG-1:0]   grads_m_inner_unused;
-    wire                  held_m_last_unused;
 
     gc_row_reader #(.WIDTH(COLS*ACC_W), .COLS(COLS)) u_grads (
         .clk(clk), .rst(rst), .start(start),
@@ -115,7 +113,7 @@ module gc_update_unit #(
         .m_ask_valid(m_grad_valid), .m_ask_ready(m_grad_ready),
         .m_addr(m_grad_addr), .m_inner(grads_m_inner_unused),
         .s_valid(s_grad_valid), .s_data(s_grad_data),
-        .m_valid(grad_valid), .m_ready(used), .m_last(last_row), .m_data(grad_data)
+        .m_valid(grad_valid), .m_ready(used), .m_data(grad_data)
     );
     gc_row_reader #(.WIDTH(COLS*DW), .COLS(COLS)) u_held (
         .clk(clk), .rst(rst), .start(start && resident),
@@ -123,7 +121,7 @@ module gc_update_unit #(
         .m_ask_valid(m_wgt_valid), .m_ask_ready(m_wgt_ready),
         .m_addr(m_wgt_addr), .m_inner(m_wgt_rot),
         .s_valid(s_wgt_valid), .s_data(s_wgt_data),
-        .m_valid(held_valid), .m_ready(used && resident), .m_last(held_m_last_unused), .m_data(held_data)
+        .m_valid(held_valid), .m_ready(used && resident), .m_data(held_data)
     );
 
     // Weight and momentum streams, both ways. Each is one contiguous run.
@@ -180,27 +178,45 @@ module gc_update_unit #(
         end
     endgenerate
 
+    // The streams are joined to a row in a register: what follows it, follows no stream.
+    localparam ROW_W = COLS*(ACC_W + 2*DW);
+    reg              row_q;       // there is a row
+    reg  [ROW_W-1:0] joined_q;
+    reg  [31:0]      left_q;      // rows to come, with this one
+    wire             free = !row_q || row_ready;
+    wire             step = row_q && row_ready;
+    assign row_valid = grad_valid && (resident ? held_valid : in_valid[0]) && (in_valid[1] || !momentum);
+    assign used      = row_valid && free;
+    always @(posedge clk) begin
+        if (free) begin
+            row_q    <= row_valid;
+            joined_q <= {in_data[COLS*DW +: COLS*DW], resident ? held_data : in_data[0 +: COLS*DW], grad_data};
+        end
+        if (start)     left_q <= n_words;
+        else if (step) left_q <= left_q - 32'd1;
+        if (rst) row_q <= 1'b0;
+    end
+
     // Row keys and output maps for stochastic rounding.
     wire [31:0] index;
     wire [7:0] loops_unused;
     wire loops_last;
     gc_loop_nest #(.LEVELS(2), .W(16)) u_loops (
         .clk(clk), .cfg_count({n_inner, n_outer}), .s_single(2'd0), .s_two(2'd0),
-        .start(start), .step(used),
+        .start(start), .step(step),
         .advance(loops_unused[1:0]), .restart(loops_unused[3:2]),
         .at_first(loops_unused[5:4]), .at_last(loops_unused[7:6]),
         .last(loops_last), .index(index)
     );
 
-    assign row_valid = grad_valid && (resident ? held_valid : in_valid[0]) && (in_valid[1] || !momentum);
     gc_update #(.COLS(COLS), .DW(DW), .ACC_W(ACC_W)) u_update (
         .clk(clk), .rst(rst),
         .cfg_momentum(momentum), .cfg_mode(rounding),
         .cfg_shift_g(shift_g), .cfg_shift_v(shift_v), .cfg_shift_d(shift_d), .cfg_shift_w(shift_w),
         .cfg_lr_m(lr_q), .cfg_beta_m(beta_m), .cfg_decay_m(decay_q), .cfg_rate_m(rate_q),
         .cfg_seed(cfg_seed), .cfg_tag(rnd_tag),
-        .s_valid(row_valid), .s_ready(row_ready), .s_grad(grad_data),
-        .s_wgt(resident ? held_data : in_data[0 +: COLS*DW]), .s_mom(in_data[COLS*DW +: COLS*DW]),
+        .s_valid(row_q), .s_ready(row_ready), .s_grad(joined_q[0 +: COLS*ACC_W]),
+        .s_wgt(joined_q[COLS*ACC_W +: COLS*DW]), .s_mom(joined_q[COLS*(ACC_W+DW) +: COLS*DW]),
         .s_key(key + {16'd0, index[31:16]}), .s_of({16'd0, map0} + ({16'd0, index[15:0]} << COLS_LOG)),
         .m_valid(out_valid), .m_ready(out_ready[0] && (out_ready[1] || !momentum)),
         .m_wgt(out_data[0 +: COLS*DW]), .m_mom(out_data[COLS*DW +: COLS*DW]), .sts_saturated(sts_saturated)
@@ -208,23 +224,23 @@ module gc_update_unit #(
 
     // Both writers must have finished.
     reg [1:0] open_q;
-    reg       used_q;
+    reg       step_q;
     reg       differs_q;    // the row is the last one of the loops or of n_words, not of both
     always @(posedge clk) begin
         if (start) open_q <= writes;
         else       open_q <= open_q & ~writer_done;
-        used_q    <= used;
-        differs_q <= loops_last != last_row;
-        m_bad     <= |reader_bad || |writer_bad || (used_q && differs_q);
+        step_q    <= step;
+        differs_q <= loops_last != (left_q == 32'd1);
+        m_bad     <= |reader_bad || |writer_bad || (step_q && differs_q);
         if (rst) begin
-            used_q <= 1'b0;
+            step_q <= 1'b0;
             open_q <= 2'b00;
             m_bad  <= 1'b0;
         end
     end
     assign m_done = (|open_q) && ~(|(open_q & ~writer_done));
 
-    wire _unused = &{1'b0, grads_m_inner_unused, held_m_last_unused, loops_unused, reader_m_last_unused,
+    wire _unused = &{1'b0, grads_m_inner_unused, loops_unused, reader_m_last_unused,
                      reader_sts_open_unused, writer_sts_open_unused, writer_m_last_unused};
 endmodule
 

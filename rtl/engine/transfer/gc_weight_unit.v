@@ -14,7 +14,7 @@ module gc_weight_unit #(
     parameter LANES    = 64,
     parameter DW       = 16,
     parameter DEPTH    = 8192,
-    parameter READ     = 7,
+    parameter READ     = 8,
     parameter MEM_W    = 512,
     parameter ADDR_W   = 48,
     parameter BURST    = 32,   // beats of a burst, at most

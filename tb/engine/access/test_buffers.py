@@ -14,7 +14,7 @@ from tb.support.bits import pack, unpack
 from tb.support.cases import first
 from tb.support.runner import parameter, run
 
-LATENCY, DEPTH, GATES = 7, 64, 2
+LATENCY, DEPTH, GATES = 8, 64, 2
 
 
 class Buffers:

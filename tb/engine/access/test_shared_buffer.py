@@ -13,7 +13,7 @@ from tb.support.bits import pack, unpack
 from tb.support.cases import first
 from tb.support.runner import expect_elaboration_error, parameter, run
 
-LATENCY = 7
+LATENCY = 8
 
 
 class Buffer:

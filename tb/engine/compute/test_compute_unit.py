@@ -248,7 +248,7 @@ async def buffers_hold_what_the_model_writes(dut, alone):
 
 @pytest.mark.parametrize(
     "grid, cols, width, acc_w, read",
-    first(1, [(4, 8, 8, 40, 7), (4, 4, 16, 48, 9), (4, 16, 11, 48, 7), (8, 16, 16, 48, 7)]),
+    first(1, [(4, 8, 8, 40, 8), (4, 4, 16, 48, 9), (4, 16, 11, 48, 7), (8, 16, 16, 48, 8)]),
 )
 def test_compute_unit(grid, cols, width, acc_w, read):
     sizes = {"GRID": grid, "COLS": cols, "COLS_LOG": cols.bit_length() - 1, "DW": width, "ACC_W": acc_w}
@@ -257,6 +257,6 @@ def test_compute_unit(grid, cols, width, acc_w, read):
 
 def test_of_mult18x18d():
     """DSP 2, whose sums come a cycle later: they must meet their places all the same."""
-    sizes = {"GRID": 4, "COLS": 8, "COLS_LOG": 3, "DW": 8, "ACC_W": 40, "ACCESS_W": ACCESS_W, "READ": 7, "DSP": 2}
+    sizes = {"GRID": 4, "COLS": 8, "COLS_LOG": 3, "DW": 8, "ACC_W": 40, "ACCESS_W": ACCESS_W, "READ": 8, "DSP": 2}
     models = [file for file in primitives.models() if file.stem in ("MULT18X18D", "CCU2C", "FD1S3AX")]
     run("engine", "gc_compute_unit", sizes, sim="verilator", models=models)

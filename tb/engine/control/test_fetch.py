@@ -59,7 +59,8 @@ def program(how: str) -> tuple[list, int, int]:
 
 
 async def fetch(dut, memory, words: list, stall: float) -> list:
-    """(unit, instruction) as they are pushed, each a cycle after its unit had room, until the fetch has finished."""
+    """(unit, instruction) as they are pushed, each a cycle after its unit had room, until the fetch has finished. An
+    instruction is the beats that came before its push, each in its place."""
     beat = parameter("MEM_W") // 8
     base = random.randrange(1 << 20) // beat * beat
     data = b"".join(words)
@@ -70,7 +71,7 @@ async def fetch(dut, memory, words: list, stall: float) -> list:
     dut.start.value, dut.s_begin.value = 1, 1
     await cycles(dut, 1)
     dut.start.value = dut.s_begin.value = 0
-    taken, before = [], 0
+    taken, before, beats = [], 0, {}
     for _ in range(4000):
         ready = sum((random.random() >= stall) << unit for unit in range(parameter("UNITS")))
         dut.m_ready.value = ready
@@ -80,7 +81,13 @@ async def fetch(dut, memory, words: list, stall: float) -> list:
         assert not valid & ~before, "a push without room"
         if valid:
             assert int(dut.m_index.value) == len(taken)
-            taken.append((valid.bit_length() - 1, int(dut.m_instruction.value).to_bytes(BYTES, "little")))
+            taken.append((valid.bit_length() - 1, b"".join(beats[place] for place in range(BYTES // beat))))
+            beats = {}
+        if dut.m_write.value:
+            assert not valid and int(dut.m_place.value) == len(beats) % (BYTES // beat)
+            if not int(dut.m_place.value):
+                beats = {}  # of one behind the end
+            beats[int(dut.m_place.value)] = int(dut.m_beat.value).to_bytes(beat, "little")
         before = ready
         finished = bool(dut.sts_finished.value)
         await cycles(dut, 1)
@@ -127,7 +134,7 @@ async def a_reset_forgets_the_program(dut):
         assert len(await fetch(dut, memory, words, 0.2)) == reached
 
 
-@pytest.mark.parametrize("grid, cols, width", first(1, [(8, 16, 512), (4, 4, 64)]))
+@pytest.mark.parametrize("grid, cols, width", first(2, [(8, 16, 512), (4, 4, 64), (8, 16, 256), (4, 8, 128)]))
 def test_fetch(grid, cols, width):
     sizes = {"GRID": grid, "COLS": cols, "MEM_W": width, "WGT_DEPTH": 64}
     run("engine", "gc_fetch", sizes | {"ADDR_W": 32, "UNITS": len(ENGINES)})

@@ -8,7 +8,7 @@ import pytest
 from cocotb.triggers import ReadOnly
 
 from gradcore.isa.instruction import FIELDS, Opcode
-from tb.support.bench import PAUSES, Source, cycles, reset, start
+from tb.support.bench import PAUSES, cycles, reset, start
 from tb.support.runner import parameter, run
 
 FIELD = FIELDS[Opcode.LOAD]
@@ -22,6 +22,34 @@ def instruction(wait: int) -> int:
     """Random bits with this wait field."""
     mask = (1 << FIELD["wait"].bits) - 1
     return random.getrandbits(1024) & ~(mask << FIELD["wait"].first) | wait << FIELD["wait"].first
+
+
+async def push(dut, words, pause: float = 0.0, forgotten: float = 0.0):
+    """Gives the queue (index, instruction), beat by beat; before some of them the beats of one that is not pushed."""
+    width = parameter("MEM_W")
+
+    async def beats(word: int, count: int):
+        for place in range(count):
+            while random.random() < pause:
+                await cycles(dut, 1)
+            dut.s_write.value, dut.s_place.value = 1, place
+            dut.s_beat.value = word >> width * place & (1 << width) - 1
+            await cycles(dut, 1)
+            dut.s_write.value = 0
+
+    for index, word in words:
+        if random.random() < forgotten:
+            await beats(random.getrandbits(1024), random.randint(1, 1024 // width))
+        await beats(word, 1024 // width)
+        while True:
+            await ReadOnly()
+            ready = dut.s_ready.value
+            await cycles(dut, 1)
+            if ready:
+                break
+        dut.s_index.value, dut.s_valid.value = index, 1
+        await cycles(dut, 1)
+        dut.s_valid.value = 0
 
 
 class Unit:
@@ -70,7 +98,7 @@ def some(count: int) -> list:
 
 
 async def begin(dut):
-    await start(dut, s_room=0, s_available=0, s_done=0)
+    await start(dut, s_room=0, s_available=0, s_done=0, s_write=0)
 
 
 @cocotb.test()
@@ -79,9 +107,8 @@ async def all_start_in_order_with_their_tokens(dut, pauses):
     await begin(dut)
     words = some(60)
     unit, producers = Unit(dut, words), parameter("PRODUCERS")
-    source = Source(dut, "s_", pauses[0])
-    cocotb.start_soon(source.send({"index": index, "instruction": word} for index, word in words))
-    for _ in range(6000):
+    cocotb.start_soon(push(dut, words, pauses[0], forgotten=0.3))
+    for _ in range(12000):
         tokens = sum((random.random() < 0.8) << p for p in range(producers))
         await unit.cycle(random.random() >= pauses[1], tokens)
         if unit.started == len(words) and unit.work is None:
@@ -95,35 +122,39 @@ async def all_start_in_order_with_their_tokens(dut, pauses):
 async def four_wait_while_one_works_and_without_room_none_starts(dut):
     await begin(dut)
     words = [(number, instruction(0)) for number in range(6)]
-    unit, source = Unit(dut, words), Source(dut, "s_")
-    cocotb.start_soon(source.send({"index": index, "instruction": word} for index, word in words))
-    for _ in range(20):
+    unit = Unit(dut, words)
+    cocotb.start_soon(push(dut, words))
+    for _ in range(100):
         await unit.cycle(False, 0)
     assert unit.started == 0 and not dut.s_ready.value
     await unit.cycle(True, 0)
     unit.left = 1000
-    for _ in range(20):
+    for _ in range(40):
         await unit.cycle(True, 0)
         unit.left = max(unit.left, 10)
     assert unit.started == 1 and not dut.s_ready.value  # one at work, four behind it
 
 
 @cocotb.test()
-async def a_start_comes_three_cycles_after_its_push_and_after_the_one_before(dut):
+async def a_start_comes_its_beats_and_three_cycles_after_its_push_and_after_the_one_before(dut):
     await begin(dut)
     words = [(number, instruction(0)) for number in range(5)]
-    unit, source = Unit(dut, words), Source(dut, "s_")
+    unit, least = Unit(dut, words), 1024 // parameter("MEM_W") + 3
     dut.s_room.value = 1
-    await source.send([{"index": words[0][0], "instruction": words[0][1]}])  # returns in the cycle after the push
-    for number in range(2):
+    await push(dut, words[:1])  # returns in the cycle after the push
+    for number in range(1, least):
         await unit.cycle(True, 0)
         assert unit.started == 0, number
-    cocotb.start_soon(source.send({"index": index, "instruction": word} for index, word in words[1:]))
+    cocotb.start_soon(push(dut, words[1:]))
+    await unit.cycle(True, 0, longest=1)
+    assert unit.started == 1
+    for _ in range(200):
+        await unit.cycle(False, 0)
     starts = []
-    for number in range(3, 20):
+    for number in range(5 * least):
         await unit.cycle(True, 0, longest=1)
-        starts += [number] * (unit.started - len(starts))
-    assert starts == [3, 6, 9, 12, 15]
+        starts += [number] * (unit.started - 1 - len(starts))
+    assert [after - before for before, after in zip(starts, starts[1:])] == [least] * 3
 
 
 @cocotb.test()
@@ -132,13 +163,13 @@ async def the_one_that_waits_is_named_with_its_producer(dut):
     producers = parameter("PRODUCERS")
     for missing in range(producers):
         words = [(random.getrandbits(24), instruction(1 << missing))]
-        unit, source = Unit(dut, words), Source(dut, "s_")
-        cocotb.start_soon(source.send({"index": index, "instruction": word} for index, word in words))
+        unit = Unit(dut, words)
+        cocotb.start_soon(push(dut, words))
         others = (1 << producers) - 1 & ~(1 << missing)
-        for _ in range(8):
+        for _ in range(40):
             await unit.cycle(True, others)
         assert int(dut.sts_waits.value) == 1 << missing and int(dut.sts_index.value) == words[0][0]
-        for _ in range(12):
+        for _ in range(10):
             await unit.cycle(True, others | 1 << missing)
         assert unit.started == 1 and dut.sts_idle.value
 
@@ -147,20 +178,19 @@ async def the_one_that_waits_is_named_with_its_producer(dut):
 async def a_reset_empties_it(dut):
     await begin(dut)
     words = some(3)
-    source = Source(dut, "s_")
-    await source.send({"index": index, "instruction": word} for index, word in words)
+    await push(dut, words)
     await reset(dut)
     again = some(2)
     unit = Unit(dut, again)
     for _ in range(10):
         await unit.cycle(True, (1 << parameter("PRODUCERS")) - 1)
     assert dut.sts_idle.value
-    cocotb.start_soon(source.send({"index": index, "instruction": word} for index, word in again))
-    for _ in range(40):
+    cocotb.start_soon(push(dut, again))
+    for _ in range(100):
         await unit.cycle(True, (1 << parameter("PRODUCERS")) - 1)
     assert unit.started == 2
 
 
-@pytest.mark.parametrize("producers", [6])
-def test_unit_queue(producers):
-    run("engine", "gc_unit_queue", {"PRODUCERS": producers})
+@pytest.mark.parametrize("width", [64, 128, 256, 512])
+def test_unit_queue(width):
+    run("engine", "gc_unit_queue", {"MEM_W": width, "PRODUCERS": 6})

@@ -70,7 +70,7 @@ class Bench:
                 assert not asks or dut.m_rd_urgent.value == self.urgent
                 if asks and ready:
                     vector = self._vector(int(dut.m_rd_access.value))
-                    queue.append((now + random.randint(7, 10), int(dut.m_rd_mark.value), vector))
+                    queue.append((now + random.randint(8, 11), int(dut.m_rd_mark.value), vector))
                 self.done += int(dut.m_done.value)
                 flags = int(dut.sts_saturated.value)
                 self.saturated = [count + (flags >> k & 1) for k, count in enumerate(self.saturated)]

@@ -62,7 +62,7 @@ class Buffer:
                 vector = np.array(vector)
                 self.vectors.append(vector)
                 masked = self._masked(int(dut.m_rd_access.value), vector)
-                queue.append((now + 7 + random.randint(0, 3), int(dut.m_rd_mark.value), pack(masked, self.width)))
+                queue.append((now + 8 + random.randint(0, 3), int(dut.m_rd_mark.value), pack(masked, self.width)))
             await cycles(dut, 1)
             now += 1
 

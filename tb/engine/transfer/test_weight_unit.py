@@ -153,7 +153,7 @@ def test_weight_unit(lanes, cols, width, mem_w):
             "LANES": lanes,
             "DW": width,
             "DEPTH": 64,
-            "READ": 7,
+            "READ": 8,
             "MEM_W": mem_w,
             "ADDR_W": 40,
         },
