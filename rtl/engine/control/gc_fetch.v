@@ -3,8 +3,8 @@
 // each instruction, and gives it to the queue of its opcode, in order (gc_dispatch says how a program ends). s_begin
 // starts the reads; start, before it or with it, makes gc_dispatch ready. The beats of an instruction go to all queues
 // as they come (m_write); a register gathers them for the check. Its verdict takes two cycles; the third finds the
-// queue with room. In the fourth m_valid, a register, tells that queue to keep the instruction; the next cycle may
-// bring a beat of the following one. m_ready was high the cycle before; nobody else pushes.
+// queue with room. In the fourth m_valid, a register, tells that queue to keep the instruction; a beat of the following
+// one may come with it. m_ready was high the cycle before; nobody else pushes.
 `default_nettype none
 
 module gc_fetch #(
@@ -48,6 +48,7 @@ module gc_fetch #(
     localparam [LOG-1:0] ONE = 1;
 
     wire          beat_valid;
+    wire          open;
     reg           full_q;       // all beats of an instruction are in word
     reg  [1023:0] word;
     wire [47:0]   addr = {{(48-ADDR_W){1'b0}}, cfg_prog_base};
@@ -61,11 +62,11 @@ module gc_fetch #(
         .cfg_n2(16'd1), .cfg_stride2(32'd0),
         .m_rreq_valid(m_rreq_valid), .m_rreq_ready(m_rreq_ready), .m_rreq_addr(m_rreq_addr), .m_rreq_len(m_rreq_len),
         .s_rdat_valid(s_rdat_valid), .s_rdat_data(s_rdat_data), .s_rdat_last(s_rdat_last),
-        .m_valid(beat_valid), .m_ready(!full_q), .m_data(m_beat),
+        .m_valid(beat_valid), .m_ready(open), .m_data(m_beat),
         .m_last(reader_unused[0]), .sts_open(reader_unused[1]), .sts_bad(reader_unused[2])
     );
 
-    assign m_write = beat_valid && !full_q;
+    assign m_write = beat_valid && open;
     genvar i;
     generate
         for (i = 0; i < BEATS; i = i + 1) begin : g_beat
@@ -79,6 +80,7 @@ module gc_fetch #(
     reg  checked_q;
     reg  done_q;        // the word has been taken
     wire taken;
+    assign open = !full_q || done_q;
     wire [UNITS-1:0] valid;
     gc_instruction_check #(
         .GRID(GRID), .COLS(COLS), .MEM_W(MEM_W), .WGT_DEPTH(WGT_DEPTH),
@@ -88,7 +90,7 @@ module gc_fetch #(
     );
     always @(posedge clk) begin
         if (m_write) m_place <= m_place + ONE;
-        full_q    <= full_q ? !done_q : m_write && &m_place;
+        full_q    <= !open || (m_write && &m_place);
         seen_q    <= full_q && !done_q;
         checked_q <= seen_q && !done_q && !(checked_q && taken);
         done_q    <= checked_q && taken;

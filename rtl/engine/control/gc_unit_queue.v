@@ -2,7 +2,8 @@
 // The queue of one unit: up to four instructions with their numbers, and the gate that starts the first one when its
 // tokens are there. An instruction comes in beats of the memory, lowest first; s_valid then pushes it with its number.
 // Beats that no push follows are forgotten. The first instruction goes from the memory of the queue into a register,
-// beat by beat: it can start BEATS + 3 cycles after its push, and after the start of the one before. m_instruction is
+// beat by beat, but for the last, which the memory goes on to give: it can start BEATS + 1 cycles after its push, and
+// after the start of the one before. m_instruction is
 // stable from m_start to s_done, at least a cycle later. s_room low holds the next start back. sts_index is the number
 // of the instruction at work, else of the one that waits, a cycle late.
 `default_nettype none
@@ -17,7 +18,7 @@ module gc_unit_queue #(
     input  wire                 s_write,
     input  wire [$clog2(BEATS)-1:0] s_place,   // of the beat in its instruction
     input  wire [MEM_W-1:0]     s_beat,
-    input  wire                 s_valid,       // not together with s_write
+    input  wire                 s_valid,       // a beat that comes with it is of the next instruction
     output wire                 s_ready,
     input  wire [23:0]          s_index,
     input  wire                 s_room,
@@ -36,49 +37,50 @@ module gc_unit_queue #(
 );
     // There is a place for the instruction whose beats come, beside four that wait.
     localparam       LOG  = $clog2(BEATS);
-    localparam [2:0] ONE  = 3'd1;
-    localparam [LOG:0] NEXT = 1;
     reg  [2:0]       wr_q, rd_q;     // instructions pushed, taken; modulo 8
     reg              full_q;
     reg  [LOG:0]     read_q;         // beats of the first instruction that have been read
-    reg  [BEATS-1:0] load_q;         // which of them comes from the memory now
+    reg  [BEATS-2:0] load_q;         // which of them comes from the memory now
     reg              head_valid;
-    reg  [1023:0]    head;
+    reg  [1023-MEM_W:0] head;
     wire [23:0]      head_index;
     wire [23:0]      active_index;
     wire [MEM_W-1:0] beat;
     wire             push  = s_valid && s_ready;
     wire             pop;
     wire [2:0]       level = wr_q - rd_q;
-    wire             read  = |level && !read_q[LOG] && !pop;
+    wire [2:0]       fill  = wr_q + {2'b00, push};           // where beats go
+    wire [2:0]       next  = rd_q + {2'b00, pop};            // the first instruction from now on
+    wire             some  = fill != next;
+    wire [LOG:0]     place = pop ? {(LOG+1){1'b0}} : read_q;
+    wire             read  = some && !place[LOG];
     assign s_ready = !full_q;
     gc_ram_sdp #(.WIDTH(MEM_W), .DEPTH(8*BEATS), .OLD_WORD(0)) u_beats (
         .clk(clk),
-        .s_wr_en(s_write), .s_wr_addr({wr_q, s_place}), .s_wr_data(s_beat),
-        .s_rd_en(1'b1), .s_rd_addr({rd_q, read_q[LOG-1:0]}), .m_rd_data(beat)
+        .s_wr_en(s_write), .s_wr_addr({fill, s_place}), .s_wr_data(s_beat),
+        .s_rd_en(1'b1), .s_rd_addr({next, place[LOG-1:0] | {LOG{place[LOG]}}}), .m_rd_data(beat)
     );
     gc_ram_sdp #(.WIDTH(24), .DEPTH(8), .OLD_WORD(0)) u_indices (
         .clk(clk),
         .s_wr_en(push), .s_wr_addr(wr_q), .s_wr_data(s_index),
-        .s_rd_en(1'b1), .s_rd_addr(rd_q), .m_rd_data(head_index)
+        .s_rd_en(1'b1), .s_rd_addr(next), .m_rd_data(head_index)
     );
     genvar i;
     generate
-        for (i = 0; i < BEATS; i = i + 1) begin : g_beat
+        for (i = 0; i < BEATS - 1; i = i + 1) begin : g_beat
             localparam [LOG:0] PLACE = i;
             always @(posedge clk) begin
-                load_q[i] <= read && read_q == PLACE;
+                load_q[i] <= read && place == PLACE;
                 if (load_q[i]) head[i*MEM_W +: MEM_W] <= beat;
             end
         end
     endgenerate
     always @(posedge clk) begin
-        if (push) wr_q <= wr_q + ONE;
-        if (pop)  rd_q <= rd_q + ONE;
-        if (read) read_q <= read_q + NEXT;
-        if (pop)  read_q <= {(LOG+1){1'b0}};
+        wr_q       <= fill;
+        rd_q       <= next;
+        read_q     <= place + {{LOG{1'b0}}, read};
         full_q     <= !pop && (level[2] || (push && level == 3'd3));
-        head_valid <= !pop && (head_valid || load_q[BEATS-1]);
+        head_valid <= (head_valid && !pop) || (read && &place[LOG-1:0]);
         if (rst) begin
             wr_q       <= 3'd0;
             rd_q       <= 3'd0;
@@ -89,7 +91,7 @@ module gc_unit_queue #(
     end
     gc_instruction_gate #(.INSTR_W(1048), .PRODUCERS(PRODUCERS)) u_gate (
         .clk(clk), .rst(rst),
-        .s_valid(head_valid && s_room), .s_ready(pop), .s_instruction({head_index, head}),
+        .s_valid(head_valid && s_room), .s_ready(pop), .s_instruction({head_index, beat, head}),
         .s_available(s_available), .m_take(m_take),
         .m_start(m_start), .m_instruction({active_index, m_instruction}), .s_done(s_done),
         .sts_active(sts_active), .sts_busy(sts_busy), .sts_waits(sts_waits), .sts_idle(sts_idle)

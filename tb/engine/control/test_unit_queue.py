@@ -29,13 +29,15 @@ async def push(dut, words, pause: float = 0.0, forgotten: float = 0.0):
     width = parameter("MEM_W")
 
     async def beats(word: int, count: int):
+        """The first one may come with the push of the instruction before."""
         for place in range(count):
             while random.random() < pause:
                 await cycles(dut, 1)
+                dut.s_valid.value = 0
             dut.s_write.value, dut.s_place.value = 1, place
             dut.s_beat.value = word >> width * place & (1 << width) - 1
             await cycles(dut, 1)
-            dut.s_write.value = 0
+            dut.s_write.value = dut.s_valid.value = 0
 
     for index, word in words:
         if random.random() < forgotten:
@@ -48,8 +50,8 @@ async def push(dut, words, pause: float = 0.0, forgotten: float = 0.0):
             if ready:
                 break
         dut.s_index.value, dut.s_valid.value = index, 1
-        await cycles(dut, 1)
-        dut.s_valid.value = 0
+    await cycles(dut, 1)
+    dut.s_valid.value = 0
 
 
 class Unit:
@@ -136,10 +138,10 @@ async def four_wait_while_one_works_and_without_room_none_starts(dut):
 
 
 @cocotb.test()
-async def a_start_comes_its_beats_and_three_cycles_after_its_push_and_after_the_one_before(dut):
+async def a_start_comes_its_beats_and_a_cycle_after_its_push_and_after_the_one_before(dut):
     await begin(dut)
     words = [(number, instruction(0)) for number in range(5)]
-    unit, least = Unit(dut, words), 1024 // parameter("MEM_W") + 3
+    unit, least = Unit(dut, words), 1024 // parameter("MEM_W") + 1
     dut.s_room.value = 1
     await push(dut, words[:1])  # returns in the cycle after the push
     for number in range(1, least):
