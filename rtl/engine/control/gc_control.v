@@ -142,8 +142,7 @@ module gc_control #(
         .m_scrub(m_scrub), .m_begin(begins), .sts_waiting(preparing)
     );
     // ---- Fetch, queues and their gates
-    wire [UNITS-1:0]           queue_valid;
-    wire [UNITS-1:0]           queue_ready;
+    wire [UNITS-1:0]           queue_valid, queue_ready;
     wire                       beat_write;
     wire [$clog2(1024/MEM_W)-1:0] beat_place;
     wire [MEM_W-1:0]           beat;
@@ -152,7 +151,7 @@ module gc_control #(
     wire [UNITS*PRODUCERS-1:0] take;
     wire [UNITS*PRODUCERS-1:0] waits;
     wire [UNITS*5-1:0]         signals;
-    wire [UNITS-1:0]           idle;
+    wire [UNITS-1:0]           idle, empty;
     wire [UNITS-1:0]           busy;
     wire [UNITS-1:0]           waiting;
     wire [UNITS-1:0]           mismatch = {s_mismatch[3:2], 1'b0, s_mismatch[1:0]};
@@ -186,7 +185,7 @@ module gc_control #(
                 .m_tag(sts_tag[e*11 +: 11]),
                 .s_done(s_done[e]),
                 .sts_active(sts_active[e]), .sts_busy(busy[e]), .sts_waits(waits[e*PRODUCERS +: PRODUCERS]),
-                .sts_idle(idle[e]), .sts_index(indices[e*24 +: 24])
+                .sts_idle(idle[e]), .sts_empty(empty[e]), .sts_index(indices[e*24 +: 24])
             );
             assign waiting[e] = |waits[e*PRODUCERS +: PRODUCERS];
         end
@@ -228,7 +227,7 @@ module gc_control #(
         else if (closed && !m_start[COMPUTE]) open_q <= open_q - 4'd1;
         if (s_rst) open_q <= 4'd0;
     end
-    assign finished = running && dispatched && (&idle) && ~(|open_q) && !start;
+    assign finished = running && dispatched && (&empty) && ~(|open_q) && !start;
 
     // Progress is told in the cycle after a unit's last one, before the unit counts as idle: else a deadlock is seen.
     // Moves of the bus come earlier than that, and are told a cycle later. So are its faults: a unit that ends with one

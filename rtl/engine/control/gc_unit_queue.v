@@ -32,7 +32,8 @@ module gc_unit_queue #(
     output wire                 sts_active,
     output wire                 sts_busy,
     output wire [PRODUCERS-1:0] sts_waits,
-    output wire                 sts_idle,
+    output wire                 sts_idle,      // neither at work nor waiting for a token
+    output wire                 sts_empty,     // and no instruction is left
     output reg  [23:0]          sts_index
 );
     // There is a place for the instruction whose beats come, beside four that wait.
@@ -54,7 +55,8 @@ module gc_unit_queue #(
     wire             some  = fill != next;
     wire [LOG:0]     place = pop ? {(LOG+1){1'b0}} : read_q;
     wire             read  = some && !place[LOG];
-    assign s_ready = !full_q;
+    assign s_ready   = !full_q;
+    assign sts_empty = wr_q == rd_q && !sts_active;
     gc_ram_sdp #(.WIDTH(MEM_W), .DEPTH(8*BEATS), .OLD_WORD(0)) u_beats (
         .clk(clk),
         .s_wr_en(s_write), .s_wr_addr({fill, s_place}), .s_wr_data(s_beat),

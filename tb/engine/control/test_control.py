@@ -5,6 +5,7 @@ fetch, and what is counted."""
 import random
 
 import cocotb
+import pytest
 from cocotb.triggers import ReadOnly
 
 from gradcore.isa import instruction as isa
@@ -12,9 +13,8 @@ from gradcore.isa import registers as reg
 from gradcore.isa.instruction import Opcode
 from tb.engine.transfer.test_store_unit import random_store
 from tb.support.bench import cycles, start
-from tb.support.runner import run
+from tb.support.runner import parameter, run
 
-MEM_W = 512
 INPUTS = (
     "s_reg_write",
     "s_reg_addr",
@@ -69,10 +69,12 @@ class Control:
             await ReadOnly()
             self.beats, self.reset = self.beats[1:], bool(dut.core_rst.value)
             if dut.m_rreq_valid.value and not dut.m_abort.value:
-                assert int(dut.m_rreq_addr.value) == PROGRAM
-                self.fetches, self.fetched_in_scrub = self.fetches + 1, self.fetched_in_scrub + (self.left > 0)
-                words = int.from_bytes(isa.assemble(self.instructions).tobytes(), "little")
-                self.beats = [words >> MEM_W * n & (1 << MEM_W) - 1 for n in range(int(dut.m_rreq_len.value) + 1)]
+                self.fetches += int(dut.m_rreq_addr.value) == PROGRAM
+                self.fetched_in_scrub += self.left > 0
+                words, beat = isa.assemble(self.instructions).tobytes(), parameter("MEM_W") // 8
+                first, count = int(dut.m_rreq_addr.value) - PROGRAM, int(dut.m_rreq_len.value) + 1
+                places = range(first, first + count * beat, beat)
+                self.beats += [int.from_bytes(words[at : at + beat], "little") for at in places]
             self.left = SCRUB if dut.m_scrub.value else max(0, self.left - 1)
             self.scrubs, self.now = self.scrubs + bool(dut.m_scrub.value), self.now + 1
             await cycles(dut, 1)
@@ -127,7 +129,7 @@ async def the_buffers_are_clear_before_the_first_fetch_and_that_is_not_counted(d
         assert await control.program(False) == counts
     await control.write(reg.LOCK, reg.LOCK_WINDOWS)
     await control.write(reg.WINDOW, 3)
-    assert await control.program(False) == counts and counts[1] == 2
+    assert await control.program(False) == counts and counts[1] == 1024 // parameter("MEM_W")
 
 
 @cocotb.test()
@@ -230,7 +232,7 @@ async def a_unit_that_ends_after_a_long_silence_is_no_deadlock(dut):
     """STORE waits for LOAD, whose token comes some cycles behind its end; in these no unit is at work."""
     control = await begin(dut)
     await control.program(True)
-    fields = random_store(MEM_W // 8, 32).fields
+    fields = random_store(parameter("MEM_W") // 8, 32).fields
     ones = dict.fromkeys(("n1", "n2", "n_words", "n_b", "n_y", "n_x", "n_c", "run_beats"), 1)
     load = isa.instruction(Opcode.LOAD, addr=fields["addr"], signal=1 << isa.ENGINES.index("store"), **ones)
     store = isa.instruction(Opcode.STORE, **fields | {"wait": 1 << isa.PRODUCERS.index("load")})
@@ -250,9 +252,27 @@ async def a_unit_that_ends_after_a_long_silence_is_no_deadlock(dut):
     assert control.status == reg.DONE
 
 
-def test_control():
-    run(
-        "engine",
-        "gc_control",
-        {"GRID": 4, "COLS": 4, "MEM_W": MEM_W, "ACT_DEPTH": 64, "WGT_DEPTH": 64, "GRAD_DEPTH": 64, "GATE_DEPTH": 64},
-    )
+@cocotb.test()
+async def short_instructions_behind_a_long_one_are_all_done_before_the_end(dut):
+    """The next one comes from its queue beat by beat; meanwhile nothing else is left of the program."""
+    control = await begin(dut)
+    await control.program(True)
+    stores = [isa.instruction(Opcode.STORE, **random_store(parameter("MEM_W") // 8, 32).fields) for _ in range(5)]
+    control.instructions = [*stores, END]
+    for offset, value in ((reg.PROG_LENGTH, len(control.instructions)), (reg.WATCHDOG, 0)):
+        await control.write(offset, value)
+    await control.write(reg.CTRL, reg.START)
+    unit, ended = 1 << isa.ENGINES.index("store"), 0
+    while await control.read(reg.STATUS) & reg.BUSY:
+        if int(dut.sts_active.value) == unit:
+            await cycles(dut, 2 if ended else 400)
+            dut.s_done.value, ended = unit, ended + 1
+            await cycles(dut, 1)
+            dut.s_done.value = 0
+    assert await control.read(reg.STATUS) == reg.DONE and ended == len(stores)
+
+
+@pytest.mark.parametrize("width", [64, 512])
+def test_control(width):
+    depths = dict.fromkeys(("ACT_DEPTH", "WGT_DEPTH", "GRAD_DEPTH", "GATE_DEPTH"), 64)
+    run("engine", "gc_control", {"GRID": 4, "COLS": 4, "MEM_W": width} | depths)

@@ -82,6 +82,7 @@ class Unit:
             assert int(dut.m_signal.value) == field(self.work, "signal")
             assert int(dut.m_tag.value) == field(self.work, "tag")
             assert not dut.sts_idle.value and dut.sts_busy.value and not dut.sts_waits.value
+            assert not dut.sts_empty.value
         self.was = room, available, take
         await cycles(dut, 1)
         if self.work is not None:
@@ -117,7 +118,7 @@ async def all_start_in_order_with_their_tokens(dut, pauses):
             break
     assert unit.started == len(words)
     await unit.cycle(True, 0)
-    assert dut.sts_idle.value
+    assert dut.sts_idle.value and dut.sts_empty.value
 
 
 @cocotb.test()
@@ -173,7 +174,7 @@ async def the_one_that_waits_is_named_with_its_producer(dut):
         assert int(dut.sts_waits.value) == 1 << missing and int(dut.sts_index.value) == words[0][0]
         for _ in range(10):
             await unit.cycle(True, others | 1 << missing)
-        assert unit.started == 1 and dut.sts_idle.value
+        assert unit.started == 1 and dut.sts_idle.value and dut.sts_empty.value
 
 
 @cocotb.test()
