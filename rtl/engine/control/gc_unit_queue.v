@@ -3,9 +3,9 @@
 // tokens are there. An instruction comes in beats of the memory, lowest first; s_valid then pushes it with its number.
 // Beats that no push follows are forgotten. The first instruction goes from the memory of the queue into a register,
 // beat by beat, but for the last, which the memory goes on to give: it can start BEATS + 1 cycles after its push, and
-// after the start of the one before. m_instruction is
-// stable from m_start to s_done, at least a cycle later. s_room low holds the next start back. sts_index is the number
-// of the instruction at work, else of the one that waits, a cycle late.
+// after the start of the one before. m_instruction is stable from m_start to s_done, at least a cycle later. s_room low
+// holds the next start back. sts_index is the number of the instruction at work, else of the one that waits, a cycle
+// late.
 `default_nettype none
 
 module gc_unit_queue #(
