@@ -25,16 +25,25 @@ module gc_credit_counter #(
     endgenerate
 
     reg [W-1:0] free_q;      // without the place returned in the cycle before
+    reg         some_q;      // free_q is not 0
     reg         give_q;
 
-    assign m_any    = |free_q || give_q;
+    assign m_any    = some_q || give_q;
     assign sts_free = free_q + {{(W-1){1'b0}}, give_q};
 
     always @(posedge clk) begin
         give_q <= s_give && !rst;
-        if (s_take && !give_q)      free_q <= free_q - ONE;
-        else if (give_q && !s_take) free_q <= free_q + ONE;
-        if (rst) free_q <= ALL;
+        if (s_take && !give_q) begin
+            free_q <= free_q - ONE;
+            some_q <= free_q != ONE;
+        end else if (give_q && !s_take) begin
+            free_q <= free_q + ONE;
+            some_q <= 1'b1;
+        end
+        if (rst) begin
+            free_q <= ALL;
+            some_q <= 1'b1;
+        end
     end
 endmodule
 

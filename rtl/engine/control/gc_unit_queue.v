@@ -48,13 +48,13 @@ module gc_unit_queue #(
     wire [23:0]      active_index;
     wire [MEM_W-1:0] beat;
     wire             push  = s_valid && s_ready;
-    wire             pop;
+    wire             pop;                                    // comes late: no arithmetic follows it
     wire [2:0]       level = wr_q - rd_q;
     wire [2:0]       fill  = wr_q + {2'b00, push};           // where beats go
-    wire [2:0]       next  = rd_q + {2'b00, pop};            // the first instruction from now on
-    wire             some  = fill != next;
+    wire [2:0]       next  = pop ? rd_q + 3'd1 : rd_q;       // the first instruction from now on
     wire [LOG:0]     place = pop ? {(LOG+1){1'b0}} : read_q;
-    wire             read  = some && !place[LOG];
+    wire             read  = (push || level != 3'd0) && !read_q[LOG];   // the next beat of the first instruction
+    wire             more  = push || level != 3'd1;          // at pop: the first beat of the next one
     assign s_ready   = !full_q;
     assign sts_empty = wr_q == rd_q && !sts_active;
     gc_ram_sdp #(.WIDTH(MEM_W), .DEPTH(8*BEATS), .OLD_WORD(0)) u_beats (
@@ -72,7 +72,7 @@ module gc_unit_queue #(
         for (i = 0; i < BEATS - 1; i = i + 1) begin : g_beat
             localparam [LOG:0] PLACE = i;
             always @(posedge clk) begin
-                load_q[i] <= read && place == PLACE;
+                load_q[i] <= pop ? more && i == 0 : read && read_q == PLACE;
                 if (load_q[i]) head[i*MEM_W +: MEM_W] <= beat;
             end
         end
@@ -80,9 +80,9 @@ module gc_unit_queue #(
     always @(posedge clk) begin
         wr_q       <= fill;
         rd_q       <= next;
-        read_q     <= place + {{LOG{1'b0}}, read};
+        read_q     <= pop ? {{LOG{1'b0}}, more} : read_q + {{LOG{1'b0}}, read};
         full_q     <= !pop && (level[2] || (push && level == 3'd3));
-        head_valid <= (head_valid && !pop) || (read && &place[LOG-1:0]);
+        head_valid <= !pop && (head_valid || (read && &read_q[LOG-1:0]));
         if (rst) begin
             wr_q       <= 3'd0;
             rd_q       <= 3'd0;

@@ -109,16 +109,13 @@ module gc_load_unit #(
         .m_last(reader_m_last_unused), .sts_open(vec_open), .sts_bad(reader_bad)
     );
 
-    // Gate vectors of the words to come; credits keep room for all that were asked for. With derive the walker gives
-    // the place of each word's gate as it is written.
+    // Gate vectors of the words to come; credits keep room for all that were asked for.
     wire             walk_valid;
     wire [19:0]      walk_addr;
     wire [11:0]      walk_y0;
     wire [11:0]      walk_x0;
     wire [15:0]      walk_chan;
     wire             room;
-    wire             write;    // a word, in all its buffers
-    wire             last;     // it was the last one
     wire             gate_valid;
     wire             gate_ready;
     wire [LANES-1:0] gate_data;
@@ -128,13 +125,13 @@ module gc_load_unit #(
     wire gate_last_unused;
     wire [1:0] last_group_unused;
     gc_vector_walker u_gate_walker (
-        .clk(clk), .rst(rst), .start(start && (scale || derive || softmax)),
+        .clk(clk), .rst(rst), .start(start && (scale || softmax)),
         .cfg_upsample(upsample), .cfg_fold(fold),
         .cfg_n_b(n_b), .cfg_n_y(n_y), .cfg_n_x(n_x), .cfg_n_c(n_c),
         .cfg_base(gate_base),
         .cfg_stride_b(stride_b), .cfg_stride_y(stride_y), .cfg_stride_x(stride_x),
         .cfg_stride_qy(stride_qy), .cfg_stride_qx(stride_qx),
-        .m_valid(walk_valid), .m_ready(derive ? write : m_gate_ready && room),
+        .m_valid(walk_valid), .m_ready(m_gate_ready && room),
         .m_addr(walk_addr), .m_y0(walk_y0), .m_x0(walk_x0), .m_chan(walk_chan),
         .m_last_group(last_group_unused[0]), .m_last(gate_last_unused)
     );
@@ -143,7 +140,7 @@ module gc_load_unit #(
         .s_fold(fold), .s_rot_y(rot_y), .s_rot_x(rot_x), .s_height(12'hfff), .s_width(12'hfff),
         .m_access(m_gate_access)
     );
-    assign m_gate_valid = walk_valid && room && !derive;
+    assign m_gate_valid = walk_valid && room;
 
     wire [$clog2(GATE_CREDIT):0] free_unused;
     gc_credit_counter #(.CREDITS(GATE_CREDIT)) u_credit (
@@ -206,8 +203,12 @@ module gc_load_unit #(
     wire [11:0]         place_x0;
     wire [15:0]         place_chan;
     reg  [2:0]          target_q;         // long before the first write
+    reg  [19:0]         beside_q;         // from a word to the gate that is derived from it: the strides are the same
     wire                wr_ready = &(m_wr_ready | ~target_q);
-    always @(posedge clk) target_q <= {buffer[1] || derive, buffer == 2'd1, buffer == 2'd0};
+    always @(posedge clk) begin
+        target_q <= {buffer[1] || derive, buffer == 2'd1, buffer == 2'd0};
+        beside_q <= derive ? gate_base - {4'd0, base} : 20'd0;
+    end
 
     gc_upsample #(.GRID(GRID), .DW(DW)) u_upsample (
         .clk(clk), .rst(rst),
@@ -236,7 +237,7 @@ module gc_load_unit #(
         .m_access(m_wr_access)
     );
     gc_natural_access #(.ACCESS_W(ACCESS_W)) u_wr_gate_access (
-        .s_addr(derive ? walk_addr : place_addr), .s_y0(place_y0), .s_x0(place_x0), .s_chan(place_chan),
+        .s_addr(place_addr + beside_q), .s_y0(place_y0), .s_x0(place_x0), .s_chan(place_chan),
         .s_fold(fold), .s_rot_y(rot_y), .s_rot_x(rot_x), .s_height(12'hfff), .s_width(12'hfff),
         .m_access(m_wr_gate_access)
     );
@@ -248,9 +249,9 @@ module gc_load_unit #(
             assign m_wr_gate[i] = derive ? !word[DW-1] && |word : word[0];
         end
     endgenerate
-    assign write      = up_valid && place_valid && wr_ready;
+    wire write = up_valid && place_valid && wr_ready;   // a word, in all its buffers
+    wire last  = write && place_last;
     assign m_wr_valid = target_q & {3{write}};
-    assign last       = write && place_last;
 
     // Every word has its place and every place its word.
     always @(posedge clk) begin

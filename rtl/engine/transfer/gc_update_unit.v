@@ -225,17 +225,20 @@ module gc_update_unit #(
     // Both writers must have finished.
     reg [1:0] open_q;
     reg       step_q;
+    reg       beats_q;      // a stream that is read has too few beats or too many
     reg       differs_q;    // the row is the last one of the loops or of n_words, not of both
     always @(posedge clk) begin
         if (start) open_q <= writes;
         else       open_q <= open_q & ~writer_done;
         step_q    <= step;
         differs_q <= loops_last != (left_q == 32'd1);
-        m_bad     <= |reader_bad || |writer_bad || (step_q && differs_q);
+        beats_q   <= |reader_bad;
+        m_bad     <= beats_q || |writer_bad || (step_q && differs_q);
         if (rst) begin
-            step_q <= 1'b0;
-            open_q <= 2'b00;
-            m_bad  <= 1'b0;
+            step_q  <= 1'b0;
+            beats_q <= 1'b0;
+            open_q  <= 2'b00;
+            m_bad   <= 1'b0;
         end
     end
     assign m_done = (|open_q) && ~(|(open_q & ~writer_done));
