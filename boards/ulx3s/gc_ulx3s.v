@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Top for the ULX3S (LFE5U-85F): an engine of 4x4 lanes and 4 columns for words of 8 bits, its memory in block RAM, and
-// a serial line to the host through the board's USB. One clock, 40 MHz, from the board's 25 MHz. LEDs: 0..4 the units
+// a serial line to the host through the board's USB. One clock, 65 MHz, from the board's 25 MHz. LEDs: 0..4 the units
 // load, weight load, compute, store, update; 5 the interrupt; 6 a byte comes or goes; 7 the clock runs. The parameters
 // of the engine are those of gradcore.isa.config.BOARDS.
 `default_nettype none
 
 module gc_ulx3s #(
-    parameter CLOCK_HZ  = 40000000,
-    parameter DIVISOR   = 40,        // 1 Mbit/s
+    parameter CLOCK_HZ  = 65000000,
+    parameter DIVISOR   = 65,        // 1 Mbit/s
     parameter WORDS     = 16384,     // of 8 bytes, in the memory
     parameter SILENCE_W = 20
 ) (
@@ -20,10 +20,10 @@ module gc_ulx3s #(
 );
     wire clk, locked;
 
-    // 25 MHz / 5 * 8 = 40 MHz; the oscillator runs at fifteen times that, 600 MHz.
-    (* FREQUENCY_PIN_CLKI = "25", FREQUENCY_PIN_CLKOP = "40", ICP_CURRENT = "12", LPF_RESISTOR = "8" *)
+    // 25 MHz / 5 * 13 = 65 MHz; the oscillator runs at ten times that, 650 MHz.
+    (* FREQUENCY_PIN_CLKI = "25", FREQUENCY_PIN_CLKOP = "65", ICP_CURRENT = "12", LPF_RESISTOR = "8" *)
     EHXPLLL #(
-        .CLKI_DIV(5), .CLKFB_DIV(8), .CLKOP_DIV(15), .CLKOP_CPHASE(7), .CLKOP_ENABLE("ENABLED"),
+        .CLKI_DIV(5), .CLKFB_DIV(13), .CLKOP_DIV(10), .CLKOP_CPHASE(4), .CLKOP_ENABLE("ENABLED"),
         .FEEDBK_PATH("CLKOP"), .PLLRST_ENA("DISABLED"), .STDBY_ENABLE("DISABLED"), .DPHASE_SOURCE("DISABLED")
     ) u_pll (
         .CLKI(clk_25mhz), .CLKFB(clk), .CLKOP(clk), .LOCK(locked),
@@ -91,7 +91,7 @@ module gc_ulx3s #(
         .s_host_data(host_data), .m_host_valid(host_back), .m_host_data(host_word)
     );
 
-    // An LED shines for 2^22 cycles (105 ms) more than what it shows.
+    // An LED shines for 2^22 cycles (65 ms) more than what it shows.
     reg [22:0] time_q;
     reg [6:0]  seen_q, led_q;
     wire [6:0] shown = {!ftdi_txd || !ftdi_rxd, irq, active};

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A short queue held in registers: the oldest word stands on m_data from the cycle after its push, with no latency in
 // between. m_room says that a push is allowed, m_valid that a pop is. For queues of a few words whose answer may be
-// needed in the very next cycle; longer ones are gc_stream_fifo. With OUT_REG the oldest word has a register of its own
-// and no path begins in the memory: a word that finds the queue empty is seen a cycle later, none else.
+// needed in the very next cycle; longer ones are gc_stream_fifo.
 `default_nettype none
 
 module gc_register_queue #(
-    parameter WIDTH   = 4,
-    parameter DEPTH   = 4,    // power of two, at least 2
-    parameter OUT_REG = 0     // 1: m_data is a register
+    parameter WIDTH = 4,
+    parameter DEPTH = 4     // power of two, at least 2
 ) (
     input  wire             clk,
     input  wire             rst,
@@ -27,9 +25,6 @@ module gc_register_queue #(
         if (DEPTH < 2 || (DEPTH & (DEPTH-1)) != 0) begin : g_illegal_depth
             gradcore_illegal_parameter_DEPTH_must_be_a_power_of_two_above_1 u_stop ();
         end
-        if (OUT_REG != 0 && OUT_REG != 1) begin : g_illegal_out_reg
-            gradcore_illegal_parameter_OUT_REG_not_0_or_1 u_stop ();
-        end
     endgenerate
 
     reg [WIDTH-1:0] word_q [0:DEPTH-1];
@@ -41,42 +36,21 @@ module gc_register_queue #(
 
     assign m_room  = room_q;
     assign m_valid = valid_q;
+    assign m_data  = word_q[rd_q[AW-1:0]];
 
     always @(posedge clk) begin
         if (s_push) word_q[wr_q[AW-1:0]] <= s_data;
         if (s_push) wr_q <= wr_q + ONE;
         if (s_pop)  rd_q <= rd_q + ONE;
         room_q  <= s_pop  || (!level[AW] && !(s_push && level == FULL - ONE));
+        valid_q <= s_push || (|level && !(s_pop && level == ONE));
         if (rst) begin
-            wr_q   <= {(AW+1){1'b0}};
-            rd_q   <= {(AW+1){1'b0}};
-            room_q <= 1'b1;
+            wr_q    <= {(AW+1){1'b0}};
+            rd_q    <= {(AW+1){1'b0}};
+            room_q  <= 1'b1;
+            valid_q <= 1'b0;
         end
     end
-    generate
-        if (OUT_REG != 0) begin : g_out_reg
-            reg [WIDTH-1:0] first_q;
-            reg [AW:0]      next_q;      // the word behind it
-            wire            load = !valid_q || s_pop;
-            wire            some = next_q != wr_q;
-            assign m_data = first_q;
-            always @(posedge clk) begin
-                if (load) first_q <= word_q[next_q[AW-1:0]];
-                if (load) valid_q <= some;
-                if (load && some) next_q <= next_q + ONE;
-                if (rst) begin
-                    next_q  <= {(AW+1){1'b0}};
-                    valid_q <= 1'b0;
-                end
-            end
-        end else begin : g_memory
-            assign m_data = word_q[rd_q[AW-1:0]];
-            always @(posedge clk) begin
-                valid_q <= s_push || (|level && !(s_pop && level == ONE));
-                if (rst) valid_q <= 1'b0;
-            end
-        end
-    endgenerate
 endmodule
 
 `default_nettype wire

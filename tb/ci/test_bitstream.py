@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from ci import ecp5
 from tb.ci.scripts import script
 
 BLINK = """module gc_planted (input wire clk, output wire led);
@@ -50,10 +51,15 @@ def test_makes_a_bitstream(planted, capsys):
 
 
 @pytest.mark.parametrize(
-    "change, text",
-    [({"site": "ZZ99"}, "ZZ99"), ({"high": 15, "mhz": 900}, "FAIL at 900")],
+    "change, margin, text",
+    [
+        ({"site": "ZZ99"}, 1.0, "ZZ99"),
+        ({"high": 15, "mhz": 900}, 1.0, "no end in 250 rounds: another seed may, or a lower clock"),
+        ({"high": 15, "mhz": 900}, 0.1, "(FAIL at 900."),
+    ],
 )
-def test_says_why_there_is_none(planted, capsys, change, text):
+def test_says_why_there_is_none(planted, capsys, monkeypatch, change, margin, text):
     assert planted()[0] == 0
+    monkeypatch.setattr(ecp5, "MARGIN", margin)
     code, bit = planted(**change)
     assert code == 1 and not bit.exists() and text in capsys.readouterr().err

@@ -136,7 +136,7 @@ def test_a_core_that_does_not_fit_is_a_result(planted, capsys, monkeypatch):
 )
 def test_messages_of_a_full_device(text, kind, says):
     with pytest.raises(ecp5.DoesNotFit, match=kind):
-        ecp5.nextpnr(says(f"cat <<'END'\nERROR: {text}\nEND\nexit 1"), 1, ecp5.OPTIONS)
+        ecp5.nextpnr(says(f"cat <<'END'\nERROR: {text}\nEND\nexit 1"), "seed1", ecp5.OPTIONS)
 
 
 def test_a_router_without_an_end_is_stopped(says):
@@ -144,7 +144,7 @@ def test_a_router_without_an_end_is_stopped(says):
     lines = 'i=0; while i=$((i + 1)); do echo "Info:     iter=$i wires=1 overused=$((i % 7)) overuse=9"; done'
     folder = says(lines)
     with pytest.raises(ecp5.FlowError, match=f"no end in {ecp5.ROUNDS} rounds"):
-        ecp5.nextpnr(folder, 1, ecp5.OPTIONS)
+        ecp5.nextpnr(folder, "seed1", ecp5.OPTIONS)
     last = (folder / "seed1.log").read_text().splitlines()[-1]
     assert ecp5.ROUND.match(last)[1] == str(ecp5.ROUNDS + 1)
 

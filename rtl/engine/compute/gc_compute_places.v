@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Says where each drained column of a COMPUTE instruction goes, and what happens to it on the way: destination and gate
-// accesses (FP, BP) or gradient row (WU). An instruction is pushed when it is issued, two cycles or more before its
-// first pass. Each pass arrives as one pulse of s_pass with the number of its columns, and gives a registered word per
-// column: column j in the j+1st cycle after the pulse (the sum column as j = COLS). Passes come in order and no closer
-// than their columns. The pass of an instruction that keeps its sums counts as one column and gives no word, only
-// m_final. No back-pressure.
+// accesses (FP, BP) or gradient row (WU). An instruction is pushed when it is issued. Each of its passes then arrives
+// as one pulse of s_pass with the number of its columns, and gives one registered word per column: column j in the
+// j+1st cycle after the pulse (the sum column as j = COLS). Passes come in order and no closer than their columns. The
+// pass of an instruction that keeps its sums counts as one column and gives no word, only m_final. No back-pressure.
 `default_nettype none
 
 module gc_compute_places #(
@@ -72,7 +71,7 @@ module gc_compute_places #(
         .s_instruction(s_instruction), .m_wu(new_wu), .m_count(new_count), .m_single(new_single), .m_two(new_two),
         .m_half(new_lie[0]), .m_dst_a(new_lie[2:1]), .m_dst_up(new_lie[4:3]), .m_gate_up(new_lie[6:5])
     );
-    gc_register_queue #(.WIDTH(1024+80), .DEPTH(4), .OUT_REG(1)) u_queue (
+    gc_register_queue #(.WIDTH(1024+80), .DEPTH(4)) u_queue (
         .clk(clk), .rst(rst),
         .s_push(s_push), .s_data({new_lie, new_wu, new_count, new_single, new_two, s_instruction}), .m_room(s_room),
         .m_valid(queued), .s_pop(pop),
