@@ -86,10 +86,11 @@ module gc_memory_guard_props (
         .data({awaddr, awlen})
     );
 
-    function allowed(input [1:0] rights, input [20:0] page);
-        allowed = (rights[0] && page >= base[20:0] && page < last[20:0])
-            || (rights[1] && page >= base[41:21] && page < last[41:21]);
+    function [1:0] allowed(input [1:0] rights, input [20:0] page);
+        allowed = rights & {page >= base[41:21] && page < last[41:21], page >= base[20:0] && page < last[20:0]};
     endfunction
+    wire [1:0] may_araddr = allowed(may_read, araddr[32:12]);
+    wire [1:0] may_awaddr = allowed(may_write, awaddr[32:12]);
 
     // Bursts without their last beat or response, beats that a write burst still lacks.
     reg [2:0] reads_q;
@@ -113,6 +114,10 @@ module gc_memory_guard_props (
     (* hierconn *) wire [2:0] \u_dut.u_write_bursts.level ;
     (* hierconn *) wire [8:0] \u_dut.beats_q ;
     (* hierconn *) wire       \u_dut.free_q ;
+    (* hierconn *) wire       \u_dut.u_reads.checked_q ;
+    (* hierconn *) wire       \u_dut.u_writes.checked_q ;
+    (* hierconn *) wire [1:0] \u_dut.u_reads.allow_q ;
+    (* hierconn *) wire [1:0] \u_dut.u_writes.allow_q ;
 
     always @* if (started) begin
         assume (reads_q < 3'd4 || !arready);
@@ -120,8 +125,10 @@ module gc_memory_guard_props (
         assert (rdat_valid == (rvalid && |reads_q));
         assert (wrsp_valid == (bvalid && |writes_q));
         assert (moves == {wrsp_valid, write_taken, read_taken, wvalid && wready, rdat_valid});
-        assert (!arvalid || allowed(may_read, araddr[32:12]));
-        assert (!awvalid || allowed(may_write, awaddr[32:12]));
+        assert (!arvalid || |may_araddr);
+        assert (!awvalid || |may_awaddr);
+        assert (!\u_dut.u_reads.checked_q || \u_dut.u_reads.allow_q == may_araddr);
+        assert (!\u_dut.u_writes.checked_q || \u_dut.u_writes.allow_q == may_awaddr);
         assert (!wvalid || |beats_q);
         assert (!silent_q || !abort || (!arvalid && !awvalid));
         assert (quiet == (!arvalid && !awvalid && ~(|reads_q) && ~(|writes_q) && ~(|beats_q)));

@@ -35,10 +35,12 @@ module gc_window_check #(
     reg [7:0]         len_q;
     reg [CLIENTS-1:0] client_q;
     reg               checked_q;
-    reg               refused_q;
+    reg               refused_q;   // a cycle after checked_q
+    reg [WINDOWS-1:0] allow_q;     // windows that it lies in and that have the right
 
     wire [PAGE_W-1:0]  page = addr_q[ADDR_W-1:12];
     wire [WINDOWS-1:0] in_window;
+    wire               allowed = |allow_q;
     wire               free = !checked_q || (m_valid && m_ready);
     wire               move = valid_q && free && !s_hold;
 
@@ -51,7 +53,7 @@ module gc_window_check #(
     endgenerate
 
     assign s_ready   = !valid_q || move;
-    assign m_valid   = checked_q && !refused_q;
+    assign m_valid   = checked_q && allowed;
     assign m_refused = refused_q;      // and stays so until rst
 
     always @(posedge clk) begin
@@ -61,12 +63,13 @@ module gc_window_check #(
             client_q <= s_client;
         end
         if (move) begin
-            m_addr    <= addr_q;
-            m_len     <= len_q;
-            m_client  <= client_q;
-            refused_q <= ~(|in_window);
+            m_addr   <= addr_q;
+            m_len    <= len_q;
+            m_client <= client_q;
+            allow_q  <= in_window;
         end
         valid_q   <= (s_valid && s_ready) || (valid_q && !move);
+        refused_q <= checked_q && !allowed;
         checked_q <= move || (checked_q && !free);
         if (rst) begin
             valid_q   <= 1'b0;

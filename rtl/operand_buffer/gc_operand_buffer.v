@@ -2,8 +2,8 @@
 // The transposable operand buffer: GRID x GRID banks with two-dimensional skew (doc/architecture.md, "The bank
 // function"), read by pixel or by channel and written by pixel at full bandwidth. One read and one write per cycle,
 // free running. A read gives its vector 7 cycles later, masked lanes as zero; a write is seen by reads that enter at
-// least one cycle after it. Bit-exact with gradcore.machine.skew. Generalises the transposable weight buffer of
-// Venkataramanaiah et al. (FPL 2019, section III.D) to maps.
+// least one cycle after it, and one that enters with it may give any word. Bit-exact with gradcore.machine.skew.
+// Generalises the transposable weight buffer of Venkataramanaiah et al. (FPL 2019, section III.D) to maps.
 `default_nettype none
 
 module gc_operand_buffer #(
@@ -89,7 +89,7 @@ module gc_operand_buffer #(
     reg  [LANES-1:0]    wr_enable_q;
     wire [LANES*(DW+1)-1:0] wr_lanes;
     wire [LANES*(DW+1)-1:0] wr_banks;
-    reg  [3:0]          wr_valid_q;
+    reg  [2:0]          wr_valid_q;
     wire [2*LOG-1:0]    wr_turn;              // rotations, when the masks are there
     wire [GRID-1:0]     wr_row_turned, wr_col_turned;
     reg  [GRID-1:0]     wr_row_mask_q, wr_col_mask_q;    // in the order of the banks, with their words
@@ -124,8 +124,8 @@ module gc_operand_buffer #(
             wr_data_q   <= s_wr_data;
             wr_enable_q <= s_wr_enable;
         end
-        wr_valid_q <= {wr_valid_q[2:0], s_wr_valid};
-        if (rst) wr_valid_q <= 4'd0;
+        wr_valid_q <= {wr_valid_q[1:0], s_wr_valid};
+        if (rst) wr_valid_q <= 3'd0;
     end
     gc_delay_line #(.W(2*LOG), .CYCLES(1)) u_wr_turn (
         .clk(clk), .clear(1'b0), .s_data({wr_rot_y, wr_rot_x}), .m_data(wr_turn)
@@ -146,7 +146,7 @@ module gc_operand_buffer #(
     );
 
     // ---- Read
-    // Stages of a read: rotations, masks, that of the channels, the banks' words, the vector.
+    // Stages of a read: rotations, masks, that of the channels and the banks' addresses, the banks' words, the vector.
     localparam TURN = 1, MASKS = 2, CHANNEL = 3, WORDS = 5, VECTOR = 7;
     wire                rd_valid;
     wire [LOG-1:0]      rd_rot_y;
@@ -213,18 +213,15 @@ module gc_operand_buffer #(
     genvar i;
     generate
         for (i = 0; i < LANES; i = i + 1) begin : g_lane
-            reg            enable_q;
-            reg  [DW-1:0]  word_q;
+            wire         enable = wr_banks[i*(DW+1) + DW] && wr_row_mask_q[i / GRID] && wr_col_mask_q[i % GRID];
             assign wr_lanes[i*(DW+1) +: DW+1] = {wr_enable_q[i], wr_data_q[i*DW +: DW]};
-            always @(posedge clk) if (wr_valid_q[2]) begin
-                enable_q <= wr_banks[i*(DW+1) + DW] && wr_row_mask_q[i / GRID] && wr_col_mask_q[i % GRID];
-                word_q   <= wr_banks[i*(DW+1) +: DW];
-            end
 
-            gc_ram_sdp #(.WIDTH(DW), .DEPTH(DEPTH), .ULTRA(ULTRA)) u_bank (
+            gc_ram_sdp #(.WIDTH(DW), .DEPTH(DEPTH), .OUT_REG(1), .OLD_WORD(0), .ULTRA(ULTRA)) u_bank (
                 .clk(clk),
-                .s_wr_en(wr_valid_q[3] && enable_q), .s_wr_addr(wr_bank_addr[i*AW +: AW]), .s_wr_data(word_q),
-                .s_rd_en(rd_valid_q[WORDS-2]), .s_rd_addr(rd_bank_addr[i*AW +: AW]), .m_rd_data(rd_banks[i*DW +: DW])
+                .s_wr_en(wr_valid_q[2] && enable), .s_wr_addr(wr_bank_addr[i*AW +: AW]),
+                .s_wr_data(wr_banks[i*(DW+1) +: DW]),
+                .s_rd_en(rd_valid_q[CHANNEL-1]), .s_rd_addr(rd_bank_addr[i*AW +: AW]),
+                .m_rd_data(rd_banks[i*DW +: DW])
             );
             assign keep[i] = row_mask[i / GRID] && col_mask[i % GRID] && chan_mask[i % COLS];
         end

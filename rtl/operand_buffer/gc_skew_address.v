@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bank addresses of one access to a skewed buffer (doc/architecture.md, "Accesses"). The address of a lane is a row
 // part plus a column part, so GRID + GRID small sums are formed, the two tables are rotated to bank order and added
-// bank by bank. One access per cycle; rotations 1 cycle, row and column masks 2 cycles, the channel mask 3 cycles, bank
-// addresses 4 cycles after the access. Bit-exact with gradcore.machine.skew.
+// bank by bank. One access per cycle; rotations 1 cycle, row and column masks 2 cycles, the channel mask 3 cycles after
+// the access; bank addresses 3 cycles after it, behind an adder: the next register is a memory's. Bit-exact with
+// gradcore.machine.skew.
 // No multiplier: a lane's displacement in blocks is that of lane 0, 8 bits signed, and 0..7 blocks more. The multiples
 // of a stride by 0..7 are made once. Each lane takes one; lane 0's product takes one for each three bits of its factor
 // and is added behind the rotation.
@@ -76,7 +77,6 @@ module gc_skew_address #(
     reg [AW-1:0]   start_y_q;    // lane 0's products
     reg [AW-1:0]   start_x_q;
     reg            sum_valid_q;
-    reg            turn_valid_q;
 
     gc_multiples #(.W(AW)) u_y (
         .clk(clk), .s_valid(s_valid), .s_value(s_stride_y), .m_times(times_y), .m_minus(minus_y)
@@ -107,9 +107,8 @@ module gc_skew_address #(
     );
 
     always @(posedge clk) begin
-        m_valid      <= s_valid;
-        sum_valid_q  <= m_valid;
-        turn_valid_q <= sum_valid_q;
+        m_valid     <= s_valid;
+        sum_valid_q <= m_valid;
         if (s_valid) begin
             m_rot_y   <= rot_y[LOG-1:0];
             m_rot_x   <= rot_x[LOG-1:0];
@@ -182,9 +181,7 @@ module gc_skew_address #(
         end
         for (i = 0; i < GRID; i = i + 1) begin : g_bank_row
             for (j = 0; j < GRID; j = j + 1) begin : g_bank_col
-                reg [AW-1:0] addr_sum_q;
-                always @(posedge clk) if (turn_valid_q) addr_sum_q <= bank_row[i] + bank_col[j];
-                assign m_bank_addr[(GRID*i + j)*AW +: AW] = addr_sum_q;
+                assign m_bank_addr[(GRID*i + j)*AW +: AW] = bank_row[i] + bank_col[j];
             end
         end
     endgenerate

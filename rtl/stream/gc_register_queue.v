@@ -39,7 +39,7 @@ module gc_register_queue #(
     assign m_data  = word_q[rd_q[AW-1:0]];
 
     always @(posedge clk) begin
-        if (s_push) word_q[wr_q[AW-1:0]] <= s_data;
+        if (room_q) word_q[wr_q[AW-1:0]] <= s_data;    // counts with the push
         if (s_push) wr_q <= wr_q + ONE;
         if (s_pop)  rd_q <= rd_q + ONE;
         room_q  <= s_pop  || (!level[AW] && !(s_push && level == FULL - ONE));

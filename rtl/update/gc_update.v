@@ -74,7 +74,7 @@ module gc_update #(
     wire                 done;
     gc_update_random #(.COLS(COLS)) u_random (
         .clk(clk), .rst(rst),
-        .s_valid(take && (&cfg_mode)),
+        .s_on(&cfg_mode), .s_valid(take && (&cfg_mode)),
         .s_seed(cfg_seed),
         .s_tag(cfg_tag),
         .s_key(s_key),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The update of one weight (doc/numerics.md, "Weight update"): gradient to 24 bits, momentum with weight decay, weight,
-// each rounded and saturated. One weight per cycle, 17 cycles latency, free running; four multipliers. What does not
-// need the gradient is computed while the gradient is rounded. The random numbers of the three roundings enter with
-// the gradient. Bit-exact with gradcore.ops.optimiser.
+// each rounded and saturated. One weight per cycle, 17 cycles latency, free running; five multipliers, none above
+// 18x18. What does not need the gradient is computed while the gradient is rounded. The random numbers of the three
+// roundings enter with the gradient. Bit-exact with gradcore.ops.optimiser.
 `default_nettype none
 
 module gc_update_lane #(
@@ -37,7 +37,8 @@ module gc_update_lane #(
     localparam SUM_W    = DW + 32;             // (w << shift_w) + rate_m*v'
     localparam ROUND    = 3;                   // cycles of gc_round_shift,
     localparam PRODUCT  = 1;                   // of a multiplier
-    localparam PARTS    = 3;                   // and of a sum: at most 19 bits of carry in each
+    localparam PARTS    = 3;                   // and of a sum: at most 24 bits of carry in each
+    localparam LOW_W    = CHANGE_W / PARTS;    // of the gradient, in the first of two products: 18
     localparam CHANGE   = ROUND + PRODUCT + PARTS;
     localparam WEIGHT   = CHANGE + ROUND + PRODUCT + PARTS;
 
@@ -69,28 +70,41 @@ module gc_update_lane #(
     );
 
     // In the same cycles: what momentum and weight give to the new momentum.
-    reg signed [DW+COEF_W-1:0] keep_q;
-    reg signed [DW+COEF_W-1:0] fade_q;
+    reg signed [DW+COEF_W-1:0] kept_q;
+    reg signed [DW+COEF_W-1:0] faded_q;
+    reg        [EARLY_W-1:0]   keep_q;
+    reg        [EARLY_W-1:0]   fade_q;
+    wire       [EARLY_W-1:0]   early;
     always @(posedge clk) begin
-        keep_q <= beta * $signed(s_mom);
-        fade_q <= decay * $signed(s_wgt);
+        kept_q  <= beta * $signed(s_mom);
+        faded_q <= decay * $signed(s_wgt);
+        keep_q  <= {{15{kept_q[DW+COEF_W-1]}}, kept_q} << cfg_shift_d;
+        fade_q  <= {{15{faded_q[DW+COEF_W-1]}}, faded_q};
     end
-    wire [EARLY_W-1:0] keep = {{15{keep_q[DW+COEF_W-1]}}, keep_q};
-    wire [EARLY_W-1:0] fade = {{15{fade_q[DW+COEF_W-1]}}, fade_q};
-    wire [EARLY_W-1:0] early;
-    gc_part_sum #(.W(EARLY_W), .PARTS(PARTS), .SUBTRACT(1)) u_early (
-        .clk(clk), .s_a(keep << cfg_shift_d), .s_b(fade), .m_sum(early)
+    gc_part_sum #(.W(EARLY_W), .PARTS(ROUND - 1), .SUBTRACT(1)) u_early (
+        .clk(clk), .s_a(keep_q), .s_b(fade_q), .m_sum(early)
     );
 
-    // Momentum. `early` comes with the product.
-    reg signed [GRAD_W+COEF_W-1:0] step_q;
-    always @(posedge clk) step_q <= lr * $signed(grad);
-    wire [CHANGE_W-1:0] step = {{15{step_q[GRAD_W+COEF_W-1]}}, step_q};
+    // Momentum. `early` comes with the products; the second product is added while the sum takes the lowest part.
+    localparam HIGH_W = GRAD_W + COEF_W - LOW_W;
+    reg        [LOW_W+COEF_W-2:0] low_q;
+    reg signed [HIGH_W-1:0]       high_q;
+    reg        [LOW_W-1:0]        lowest_q;
+    reg signed [HIGH_W-1:0]       upper_q;
+    always @(posedge clk) begin
+        low_q    <= cfg_lr_m * grad[LOW_W-1:0];
+        high_q   <= lr * $signed(grad[GRAD_W-1:LOW_W]);
+        lowest_q <= low_q[LOW_W-1:0];
+        upper_q  <= high_q + $signed({{(HIGH_W-COEF_W+1){1'b0}}, low_q[LOW_W +: COEF_W-1]});
+    end
+    wire [LOW_W-1:0]    step_low = low_q[LOW_W-1:0] << cfg_shift_d;
+    wire [CHANGE_W-1:0] step     = {{15{upper_q[HIGH_W-1]}}, upper_q, lowest_q} << cfg_shift_d;
     wire [CHANGE_W-1:0] change;
     wire [DW-1:0]       mom;
     wire [15:0]         mom_rnd;
-    gc_part_sum #(.W(CHANGE_W), .PARTS(PARTS), .SUBTRACT(1)) u_sum (
-        .clk(clk), .s_a({{(CHANGE_W-EARLY_W){early[EARLY_W-1]}}, early}), .s_b(step << cfg_shift_d), .m_sum(change)
+    gc_part_sum #(.W(CHANGE_W), .PARTS(PARTS), .SUBTRACT(1), .LATE(1)) u_sum (
+        .clk(clk), .s_a({{(CHANGE_W-EARLY_W){early[EARLY_W-1]}}, early}),
+        .s_b({step[CHANGE_W-1:LOW_W], step_low}), .m_sum(change)
     );
     gc_delay_line #(.W(16), .CYCLES(CHANGE), .CLEAR(0)) u_mom_rnd (
         .clk(clk), .clear(1'b0), .s_data(s_rnd[16 +: 16]), .m_data(mom_rnd)
@@ -137,7 +151,7 @@ module gc_update_lane #(
         .clk(clk), .clear(1'b0), .s_data(mom), .m_data(m_mom)
     );
 
-    wire _unused = &{1'b0, wide[WIDE_W+ACC_W-1:WIDE_W]};
+    wire _unused = &{1'b0, wide[WIDE_W+ACC_W-1:WIDE_W], step[LOW_W-1:0]};
 endmodule
 
 `default_nettype wire

@@ -9,7 +9,8 @@ module gc_update_random #(
 ) (
     input  wire                 clk,
     input  wire                 rst,
-    input  wire                 s_valid,
+    input  wire                 s_on,      // the first stage moves
+    input  wire                 s_valid,   // with a row
     input  wire [31:0]          s_seed,
     input  wire [15:0]          s_tag,
     input  wire [31:0]          s_key,
@@ -17,7 +18,7 @@ module gc_update_random #(
     output wire [3*COLS*16-1:0] m_rnd      // gradient at [0 +: COLS*16], momentum, weight
 );
     reg  [9:0]  valid_q;
-    wire [10:0] step = {valid_q, s_valid};
+    wire [10:0] step = {valid_q, s_on};
     reg  [31:0] k1_q;
     reg  [31:0] k2_q;
     reg  [31:0] k3_q;
@@ -29,7 +30,7 @@ module gc_update_random #(
     gc_mix32 u_mix_k    (.clk(clk), .s_step(step[6:4]), .s_x(k_sum_q), .m_y(k_mix));
 
     always @(posedge clk) begin
-        valid_q <= step[9:0];
+        valid_q <= {valid_q[8:0], s_valid};
         if (step[0]) k1_q <= s_key;
         if (step[1]) k2_q <= k1_q;
         if (step[2]) k3_q <= k2_q;

@@ -23,10 +23,9 @@ module gc_weight_bank #(
     input  wire [ROW_W-1:0] s_row,
     input  wire             s_split,
     output wire [GROUPS*DW-1:0] m_data,
-    input  wire             s_b_valid,
-    input  wire [OUT_W-1:0] s_b_part,
+    input  wire [(1 << PART_W)-1:0] s_b_parts,   // the one in which b reads, if it does
     input  wire [ROW_W-1:0] s_b_place,
-    input  wire [OUT_W-1:0] s_b_from,    // part of the word of b that leaves now
+    input  wire [OUT_W-1:0] s_b_from,            // part of the word of b that leaves now
     output wire [DW-1:0]    m_b_data
 );
     localparam PARTS   = 1 << PART_W;
@@ -55,13 +54,12 @@ module gc_weight_bank #(
             assign m_data[g*DW +: DW] = words[from];
         end
         for (p = 0; p < PARTS; p = p + 1) begin : g_part
-            wire               b_here = s_b_valid && s_b_part == p;
             reg                read_q;
             reg  [PLACE_W-1:0] place_q;
 
             always @(posedge clk) begin
-                read_q  <= b_here || (s_valid && (s_split || part == p));
-                place_q <= b_here ? s_b_place[PLACE_W-1:0] : place[PLACE_W-1:0];
+                read_q  <= s_b_parts[p] || (s_valid && (s_split || part == p));
+                place_q <= s_b_parts[p] ? s_b_place[PLACE_W-1:0] : place[PLACE_W-1:0];
             end
             gc_ram_sdp #(
                 .WIDTH   (DW),

@@ -108,8 +108,8 @@ module gc_weight_buffer #(
             wr_valid_q <= 1'b0;
     end
 
-    // Read: the narrow request waits, not the data. While it waits, its parts are found: the rows of a ramp lie in two
-    // parts at most.
+    // Read: the narrow request waits, not the data. While it waits, its parts are found, and in the last cycle the rows
+    // of the banks. The rows of a ramp lie in two parts at most.
     localparam EARLY = WAIT > 1 ? 1 : 0;
     localparam [31:0] LAST_LANE = COLS - 1;
     wire [REQ_W-1:0]  asked;
@@ -121,8 +121,11 @@ module gc_weight_buffer #(
     wire              ramp;
     wire              split;
     wire [ROT_W-1:0]  rot;
-    wire [ADDR_W-1:0] addr;
     wire [OUT_W-1:0]  first_part, last_part;
+    wire [2*OUT_W-1:0] near_parts;      // a cycle before its turn
+    wire              near_split, near_ramp;
+    wire [ROT_W-1:0]  near_rot;
+    wire [ADDR_W-1:0] near_addr;
     gc_delay_line #(.W(REQ_W), .CYCLES(EARLY)) u_asked (
         .clk(clk), .clear(1'b0), .s_data({s_rd_split, s_rd_ramp, s_rd_rot, s_rd_addr}), .m_data(asked)
     );
@@ -133,9 +136,13 @@ module gc_weight_buffer #(
         .s_row(ramp_end), .m_part(end_part), .m_place(places_unused[ADDR_W +: ADDR_W])
     );
     gc_delay_line #(.W(1), .CYCLES(WAIT)) u_valid (.clk(clk), .clear(rst), .s_data(s_rd_valid), .m_data(valid));
-    gc_delay_line #(.W(REQ_W+2*OUT_W), .CYCLES(WAIT-EARLY)) u_request (
+    gc_delay_line #(.W(REQ_W+2*OUT_W), .CYCLES(WAIT-2*EARLY)) u_request (
         .clk(clk), .clear(1'b0),
-        .s_data({start_part, end_part, asked}), .m_data({first_part, last_part, split, ramp, rot, addr})
+        .s_data({start_part, end_part, asked}), .m_data({near_parts, near_split, near_ramp, near_rot, near_addr})
+    );
+    gc_delay_line #(.W(2+ROT_W+2*OUT_W), .CYCLES(EARLY)) u_turn (
+        .clk(clk), .clear(1'b0),
+        .s_data({near_parts, near_split, near_ramp, near_rot}), .m_data({first_part, last_part, split, ramp, rot})
     );
     gc_delay_line #(.W(1), .CYCLES(SHORT)) u_rd_valid (.clk(clk), .clear(rst), .s_data(valid), .m_data(m_rd_valid));
 
@@ -147,8 +154,10 @@ module gc_weight_buffer #(
         .m_part(b_part),
         .m_place(b_place)
     );
+    wire [(1 << PART_W)-1:0] free;       // parts that the first port does not read
+    wire [(1 << PART_W)-1:0] b_parts;    // one-hot: the one that b reads
     wire b_read = s_b_valid && s_b_ready;
-    assign s_b_ready = !(valid && (split || b_part == first_part || (ramp && b_part == last_part)));
+    assign s_b_ready = free[b_part];
     gc_delay_line #(.W(1), .CYCLES(SHORT)) u_b_valid (.clk(clk), .clear(rst), .s_data(b_read), .m_data(m_b_valid));
 
     // The rotations go with the words: address, memory and memory output register.
@@ -166,12 +175,17 @@ module gc_weight_buffer #(
     wire [GROUPS*COLS*DW-1:0] rd_lanes;
     wire [COLS*DW-1:0] b_banks;
 
-    genvar b, g;
+    genvar b, g, p;
     generate
+        for (p = 0; p < (1 << PART_W); p = p + 1) begin : g_free
+            assign free[p]    = !(valid && (split || first_part == p || (ramp && last_part == p)));
+            assign b_parts[p] = s_b_valid && free[p] && b_part == p;
+        end
         for (b = 0; b < COLS; b = b + 1) begin : g_bank
             localparam [ROT_W-1:0] BANK = b;
-            wire [ROT_W-1:0]  lane = (BANK - rot) & {ROT_W{ramp}};
+            wire [ROT_W-1:0]  lane = (BANK - near_rot) & {ROT_W{near_ramp}};
             wire [ADDR_W-1:0] rise;
+            wire [ADDR_W-1:0] row;
             wire [GROUPS*DW-1:0] word;
 
             if (ADDR_W > ROT_W) begin : g_wide
@@ -180,6 +194,9 @@ module gc_weight_buffer #(
                 assign rise = lane[ADDR_W-1:0];
             end
 
+            gc_delay_line #(.W(ADDR_W), .CYCLES(EARLY)) u_row (
+                .clk(clk), .clear(1'b0), .s_data(near_addr + rise), .m_data(row)
+            );
             gc_weight_bank #(
                 .DW(DW), .ROW_W(ADDR_W), .ROT_W(ROT_W), .PART_W(PART_W), .OUT_W(OUT_W), .GROUPS(GROUPS), .ULTRA(ULTRA)
             ) u_bank (
@@ -187,10 +204,10 @@ module gc_weight_buffer #(
                 .s_wr_valid(wr_valid_q), .s_wr_part(wr_part_q), .s_wr_place(wr_place_q),
                 .s_wr_data(wr_banks_q[b*DW +: DW]),
                 .s_valid(valid),
-                .s_row(addr + rise),
+                .s_row(row),
                 .s_split(split),
                 .m_data(word),
-                .s_b_valid(b_read), .s_b_part(b_part), .s_b_place(b_place), .s_b_from(b_from),
+                .s_b_parts(b_parts), .s_b_place(b_place), .s_b_from(b_from),
                 .m_b_data(b_banks[b*DW +: DW])
             );
             for (g = 0; g < GROUPS; g = g + 1) begin : g_group

@@ -18,7 +18,7 @@ from tb.support.cases import first
 from tb.support.runner import expect_elaboration_error, parameter, run
 
 LATENCY = 7  # of a read
-WRITE_LATENCY = 4  # cycles that a write is under way: one that meets a reset there is lost
+WRITE_LATENCY = 3  # cycles that a write is under way: one that meets a reset there is lost
 PORTS = [
     "addr",
     "y0",

@@ -95,9 +95,8 @@ async def accesses_match_the_model(dut, bubbles):
         if due[2]:
             chans = unpack(dut.m_chan_mask.value, 1, cols, signed=False)
             assert [bool(before[i] and chans[i % cols]) for i in range(grid * grid)] == due[2][1]
+            assert unpack(dut.m_bank_addr.value, width, grid * grid, signed=False) == due[2][2]
         before = inside
-        if due[3]:
-            assert unpack(dut.m_bank_addr.value, width, grid * grid, signed=False) == due[3][2]
 
 
 @pytest.mark.parametrize("grid, rows", [(4, 1), (4, 2), (4, 4), (8, 1), (8, 2), (8, 4), (8, 8)])
