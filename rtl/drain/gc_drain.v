@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pipeline between the array and the operand buffers for FP and BP: requantise, then the loss or the scaling by
 // the gate, ReLU, 2x2 pooling with its gate bits, and a factor (gc_factor). One vector of LANES = GRID * GRID sums per
-// cycle, exactly one result per input, GATE_LATENCY + 8 cycles latency, with a factor 6 more: 6 cycles must be free
+// cycle, exactly one result per input, GATE_LATENCY + 9 cycles latency, with a factor 7 more: 7 cycles must be free
 // behind a word with a factor and before one without. Free running without back-pressure; every input belongs to the
 // word it comes with and may change each cycle. The gate word (the target bits for a loss) comes GATE_LATENCY cycles
 // after its sums. Bit-exact with gradcore.numerics.fixed_point.requantize, gradcore.ops.loss,
@@ -13,7 +13,7 @@ module gc_drain #(
     parameter ACC_W        = 48,  // bits of a sum, 20..48
     parameter DW           = 16,  // bits of a result, 8..16
     parameter USER_W       = 32,  // bits that travel with a word
-    parameter GATE_LATENCY = 3,   // cycles from s_valid to s_gate, at least 3
+    parameter GATE_LATENCY = 4,   // cycles from s_valid to s_gate, at least 4
     parameter HAS_FACTOR   = 1    // 0: without gc_factor, s_factor is 0
 ) (
     input  wire                       clk,
@@ -41,8 +41,8 @@ module gc_drain #(
     input  wire [4:0]                 s_factor_shift,
     input  wire [15:0]                s_threshold,
     input  wire [USER_W-1:0]          s_user,
-    input  wire [GRID*GRID*16-1:0]    s_draw,          // GATE_LATENCY + 8 cycles after the rest
-    input  wire [GRID*GRID*16-1:0]    s_factor_rnd,    // GATE_LATENCY + 11 cycles after the rest
+    input  wire [GRID*GRID*16-1:0]    s_draw,          // GATE_LATENCY + 9 cycles after the rest
+    input  wire [GRID*GRID*16-1:0]    s_factor_rnd,    // GATE_LATENCY + 12 cycles after the rest
     input  wire [GRID*GRID-1:0]       s_gate,          // GATE_LATENCY cycles after the rest
     output wire                       m_valid,
     output wire [USER_W-1:0]          m_user,
@@ -54,8 +54,8 @@ module gc_drain #(
     output wire [1:0]                 sts_saturated
 );
     localparam LANES          = GRID * GRID;
-    localparam ROUND_LATENCY  = 3;
-    localparam LOSS_LATENCY   = 4;
+    localparam ROUND_LATENCY  = 4;
+    localparam LOSS_LATENCY   = 5;
     localparam RELU_LATENCY   = 1;
     localparam POOL_LATENCY   = 3;
     localparam SIGN           = 2'd1;   // a factor
@@ -65,7 +65,7 @@ module gc_drain #(
 
     generate
         if (GATE_LATENCY < ROUND_LATENCY) begin : g_illegal_gate
-            gradcore_illegal_parameter_GATE_LATENCY_below_3 u_stop ();
+            gradcore_illegal_parameter_GATE_LATENCY_below_4 u_stop ();
         end
         if (HAS_FACTOR != 0 && HAS_FACTOR != 1) begin : g_illegal_factor
             gradcore_illegal_parameter_HAS_FACTOR_not_0_or_1 u_stop ();

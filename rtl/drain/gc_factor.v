@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The last stage of the drain: multiplies each lane by one of two factors and rounds the product to a word. What
 // chooses is the sign of the word (leaky ReLU), its random number (dropout) or its gate bit (leaky ReLU, backward). A
-// word without a factor passes at once; one with a factor comes LATE = 6 cycles later, so the one before a word without
-// must lie at least 7 cycles back if it has a factor. All inputs belong to the word they come with but s_rnd, which
+// word without a factor passes at once; one with a factor comes LATE = 7 cycles later, so the one before a word without
+// must lie at least 8 cycles back if it has a factor. All inputs belong to the word they come with but s_rnd, which
 // comes 3 cycles later. m_over tells of m_data. Bit-exact with gradcore.machine.drain.factor.
 `default_nettype none
 
@@ -35,19 +35,19 @@ module gc_factor #(
     output wire [LANES-1:0]    m_gate,
     output wire [USER_W-1:0]   m_user
 );
-    localparam       LATE      = 6;
+    localparam       LATE      = 7;
     localparam       PRODUCT_W = 33;   // also for narrow words: the shift must be below it
     localparam [1:0] SIGN = 2'd1, KEEP = 2'd2;
 
     wire          late = s_valid && |s_factor;
-    reg [5:0]     valid_q;             // words with a factor on their way
+    reg [6:0]     valid_q;             // words with a factor on their way
 
     always @(posedge clk) begin
-        valid_q <= {valid_q[4:0], late};
-        if (rst) valid_q <= 6'b0;
+        valid_q <= {valid_q[5:0], late};
+        if (rst) valid_q <= 7'b0;
     end
 
-    // Stage 1 decides, 2 selects, 3 multiplies, 4 to 6 round.
+    // Stage 1 decides, 2 selects, 3 multiplies, 4 to 7 round.
     reg        sign1_q, keep1_q;
     reg [15:0] zero1_q, one1_q;
 
@@ -93,8 +93,9 @@ module gc_factor #(
 
             gc_round_shift_step #(.IN_W(PRODUCT_W), .OUT_W(DW), .SHIFT_W(5)) u_round (
                 .clk     (clk),
-                .s_step  (valid_q[4:2]),
+                .s_step  (valid_q[5:2]),
                 .s_x     (wide),
+                .s_base  ({DW{1'b0}}),
                 .s_shift (shift),
                 .s_mode  (mode),
                 .s_rnd   (s_rnd[l*16 +: 16]),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins what the drain's stages say about saturated lanes: one pulse per word, 10 cycles after s_over, for a word with
-// a factor 6 cycles later, when its product has been rounded. Words with a factor are followed by 6 free cycles before
+// Joins what the drain's stages say about saturated lanes: one pulse per word, 11 cycles after s_over, for a word with
+// a factor 7 cycles later, when its product has been rounded. Words with a factor are followed by 7 free cycles before
 // one without, so no two words tell in the same cycle. Free running; every input has the cycle of its stage.
 `default_nettype none
 
@@ -11,17 +11,17 @@ module gc_saturations #(
     input  wire             rst,
     input  wire [LANES-1:0] s_over,            // of the rounded sums, lanes that count
     input  wire             s_gradient,        // they are local gradients, not activations
-    input  wire             s_loss_valid,      // 4 cycles later: the word is one
+    input  wire             s_loss_valid,      // 5 cycles later: the word is one
     input  wire [LANES-1:0] s_loss_over,       // with s_loss_valid: of the loss
     input  wire             s_factor,          // 4 cycles after s_loss_valid: the word has a factor
-    input  wire             s_product_valid,   // 6 cycles later: of the factor
+    input  wire             s_product_valid,   // 7 cycles later: of the factor
     input  wire             s_product_gradient,
     input  wire [LANES-1:0] s_product_over,
     output reg  [1:0]       sts_saturated      // pulses: an activation, a local gradient
 );
-    localparam LOSS   = 4;             // latency of gc_loss
+    localparam LOSS   = 5;             // latency of gc_loss
     localparam PLACE  = 3;             // from the loss's to the factor's cycle, less one
-    localparam FACTOR = 6;             // latency of gc_factor
+    localparam FACTOR = 7;             // latency of gc_factor
     localparam GROUPS = LANES / 8;     // or-ed in two cycles
 
     reg  [GROUPS-1:0] over_q, loss_over_q, product_q;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loss of one vector of LANES = GRID * GRID last-layer outputs per cycle: their local gradients, and the running
-// sum of the squared differences. Free running without back-pressure; m_delta 4 cycles after s_valid, sts_loss
+// sum of the squared differences. Free running without back-pressure; m_delta 5 cycles after s_valid, sts_loss
 // 5 + log2 LANES cycles after it; all s_ inputs belong to the word they come with. s_kind 0 passes the data
 // unchanged and counts nothing. Bit-exact with gradcore.ops.loss.difference, loss_delta and loss_sum.
 `default_nettype none
@@ -44,15 +44,11 @@ module gc_loss #(
     wire [DW-1:0] t_pos = none ? {DW{1'b0}} : s_t_pos;
     wire [DW-1:0] t_neg = none ? {DW{1'b0}} : s_t_neg;
 
-    reg [3:0] valid_q;
+    reg [4:0] valid_q;
     reg [2:0] count_q;  // bit i: the word in stage i+1 belongs to a loss
-    reg       hinge_q;
     reg [4:0] shift_q;
 
-    always @(posedge clk) if (s_valid) begin
-        hinge_q <= hinge;
-        shift_q <= none ? KEEP : s_shift;
-    end
+    always @(posedge clk) if (s_valid) shift_q <= none ? KEEP : s_shift;
 
     wire [LANES*SQR_W-1:0] square;
 
@@ -61,7 +57,7 @@ module gc_loss #(
         for (l = 0; l < LANES; l = l + 1) begin : g_lane
             gc_loss_lane #(.DW(DW)) u_lane (
                 .clk      (clk),
-                .s_step   ({valid_q[2:0], s_valid}),
+                .s_step   ({valid_q[3:0], s_valid}),
                 .s1_count (count_q[1:0]),
                 .s_hinge  (hinge),
                 .s_t_pos  (t_pos),
@@ -69,7 +65,6 @@ module gc_loss #(
                 .s_target (s_target[l]),
                 .s_enable (s_enable[l] | none),
                 .s_data   (s_data[l*DW +: DW]),
-                .s1_hinge (hinge_q),
                 .s1_shift (shift_q),
                 .m_delta  (m_delta[l*DW +: DW]),
                 .m_over   (m_over[l]),
@@ -87,13 +82,13 @@ module gc_loss #(
         .sts_loss  (sts_loss)
     );
 
-    assign m_valid = valid_q[3];
+    assign m_valid = valid_q[4];
 
     always @(posedge clk) begin
-        valid_q <= {valid_q[2:0], s_valid};
+        valid_q <= {valid_q[3:0], s_valid};
         count_q <= {count_q[1:0], s_valid & ~none};
         if (rst) begin
-            valid_q <= 4'b0;
+            valid_q <= 5'b0;
             count_q <= 3'b0;
         end
     end

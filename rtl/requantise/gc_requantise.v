@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requantises one vector of LANES = GRID * GRID exact sums per cycle: every lane drops s_shift fraction bits with
-// the rounding s_mode and saturates to DW bits. Free running without back-pressure, 3 cycles latency; shift, mode
+// the rounding s_mode and saturates to DW bits. Free running without back-pressure, 4 cycles latency; shift, mode
 // and random numbers belong to the word they come with and may change every cycle. Bit-exact with
 // gradcore.numerics.fixed_point.requantize.
 `default_nettype none
@@ -35,7 +35,7 @@ module gc_requantise #(
         end
     endgenerate
 
-    reg [2:0] valid_q;
+    reg [3:0] valid_q;
 
     genvar l;
     generate
@@ -46,8 +46,9 @@ module gc_requantise #(
                 .SHIFT_W (6)
             ) u_round (
                 .clk     (clk),
-                .s_step  ({valid_q[1:0], s_valid}),
+                .s_step  ({valid_q[2:0], s_valid}),
                 .s_x     (s_acc[l*ACC_W +: ACC_W]),
+                .s_base  ({DW{1'b0}}),
                 .s_shift (s_shift),
                 .s_mode  (s_mode),
                 .s_rnd   (s_rnd[l*16 +: 16]),
@@ -57,11 +58,11 @@ module gc_requantise #(
         end
     endgenerate
 
-    assign m_valid = valid_q[2];
+    assign m_valid = valid_q[3];
 
     always @(posedge clk) begin
-        valid_q <= {valid_q[1:0], s_valid};
-        if (rst) valid_q <= 3'b0;
+        valid_q <= {valid_q[2:0], s_valid};
+        if (rst) valid_q <= 4'b0;
     end
 endmodule
 

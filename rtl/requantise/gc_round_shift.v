@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Drops the lowest `s_shift` bits of a signed number with one of four roundings and saturates the result. One result
-// per cycle, 3 cycles latency, free running without valid or stall. Bit-exact with
+// per cycle, 4 cycles latency, free running without valid or stall. Bit-exact with
 // gradcore.numerics.fixed_point.requantize. All inputs belong to the same word and may change every cycle; s_shift must
 // be below IN_W. gc_round_shift_step is the same with an enable for each stage.
 `default_nettype none
@@ -26,8 +26,9 @@ module gc_round_shift #(
         .ROUND_W (ROUND_W)
     ) u_round (
         .clk     (clk),
-        .s_step  (3'b111),
+        .s_step  (4'b1111),
         .s_x     (s_x),
+        .s_base  ({OUT_W{1'b0}}),
         .s_shift (s_shift),
         .s_mode  (s_mode),
         .s_rnd   (s_rnd),

@@ -38,7 +38,7 @@ module gc_softmax #(
     localparam SW     = $clog2(SLICES);
     localparam ROOM   = 4;
     // Cycles from a slice to: its new maximum; log2 and u, exponential, new sum; gradient.
-    localparam MAX = 2, U = 6, E = 12, SUM = 14, END = 23;
+    localparam MAX = 2, U = 6, E = 12, SUM = 14, END = 24;
     localparam BITS = 7;  // cycles from e to its bits in gc_softmax_probability
 
     generate

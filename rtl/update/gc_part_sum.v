@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sum or difference of two numbers of W bits, modulo 2^W. Each of PARTS cycles adds one part of W / PARTS bits, the
 // lowest first and with the last what remains, so no carry is longer. One result per cycle, PARTS cycles latency, free
-// running. With LATE the bits of s_b above the lowest part come a cycle later.
+// running.
 `default_nettype none
 
 module gc_part_sum #(
     parameter W        = 48,
     parameter PARTS    = 3,
-    parameter SUBTRACT = 0,    // 1: s_a - s_b
-    parameter LATE     = 0     // 0 or 1
+    parameter SUBTRACT = 0     // 1: s_a - s_b
 ) (
     input  wire         clk,
     input  wire [W-1:0] s_a,
@@ -20,9 +19,6 @@ module gc_part_sum #(
     generate
         if (PARTS < 1 || PARTS > W) begin : g_illegal_parts
             gradcore_illegal_parameter_PARTS_must_be_1_to_W u_stop ();
-        end
-        if (LATE != 0 && LATE != 1) begin : g_illegal_late
-            gradcore_illegal_parameter_LATE_not_0_or_1 u_stop ();
         end
     endgenerate
 
@@ -41,7 +37,7 @@ module gc_part_sum #(
             gc_delay_line #(.W(BITS), .CYCLES(p), .CLEAR(0)) u_a (
                 .clk(clk), .clear(1'b0), .s_data(s_a[LOW +: BITS]), .m_data(part_a)
             );
-            gc_delay_line #(.W(BITS), .CYCLES(LATE != 0 && p > 0 ? p - 1 : p), .CLEAR(0)) u_b (
+            gc_delay_line #(.W(BITS), .CYCLES(p), .CLEAR(0)) u_b (
                 .clk(clk), .clear(1'b0), .s_data(b[LOW +: BITS]), .m_data(part_b)
             );
             always @(posedge clk) sum_q <= {1'b0, part_a} + {1'b0, part_b} + {{BITS{1'b0}}, carry[p]};

@@ -38,8 +38,8 @@ module gc_update #(
     output reg                   sts_saturated  // pulse: a gradient, momentum or weight of a row was saturated
 );
     localparam RANDOM   = 11;        // gc_update_random
-    localparam ROUND    = 3;         // gc_update_lane, until the gradient,
-    localparam MOMENTUM = 10;        // until the momentum
+    localparam ROUND    = 4;         // gc_update_lane, until the gradient,
+    localparam MOMENTUM = 12;        // until the momentum
     localparam LANE     = 17;        // and until the weight
     localparam CREDIT   = 32;  // above RANDOM + LANE and the FIFO's own 3 cycles, or rows do not follow each other
     localparam ROW_W    = COLS*(ACC_W + 2*DW);
@@ -66,7 +66,7 @@ module gc_update #(
 
     // What the lanes need of the configuration; a row is with them RANDOM cycles later.
     reg [5:0]  shift_change_q;
-    always @(posedge clk) shift_change_q <= {1'b0, cfg_shift_v} + {2'b0, cfg_shift_d};
+    always @(posedge clk) shift_change_q <= {1'b0, cfg_shift_v} + 6'd15;
 
     // The row waits until its random numbers are there.
     wire [3*COLS*16-1:0] rnd;

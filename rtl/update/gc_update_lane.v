@@ -8,13 +8,13 @@
 module gc_update_lane #(
     parameter DW       = 16,
     parameter ACC_W    = 48,
-    parameter MOMENTUM = 10,  // cycles to the momentum and
+    parameter MOMENTUM = 12,  // cycles to the momentum and
     parameter LATENCY  = 17   // to the weight: these and no others
 ) (
     input  wire             clk,
     input  wire [1:0]       cfg_mode,
     input  wire [5:0]       cfg_shift_g,
-    input  wire [5:0]       cfg_shift_change,  // shift_v + shift_d
+    input  wire [5:0]       cfg_shift_change,  // shift_v + 15
     input  wire [3:0]       cfg_shift_d,
     input  wire [4:0]       cfg_shift_w,
     input  wire [14:0]      cfg_lr_m,
@@ -32,15 +32,16 @@ module gc_update_lane #(
     localparam GRAD_W   = 24;
     localparam WIDE_W   = 48;
     localparam COEF_W   = 16;                  // coefficients have 15 bits without sign
-    localparam EARLY_W  = DW + COEF_W + 15;    // (beta_m*v << shift_d) - decay_m*w
-    localparam CHANGE_W = GRAD_W + COEF_W + 15;
-    localparam SUM_W    = DW + 32;             // (w << shift_w) + rate_m*v'
-    localparam ROUND    = 3;                   // cycles of gc_round_shift,
-    localparam PRODUCT  = 1;                   // of a multiplier
-    localparam PARTS    = 3;                   // and of a sum: at most 24 bits of carry in each
-    localparam LOW_W    = CHANGE_W / PARTS;    // of the gradient, in the first of two products: 18
+    localparam SHIFT    = 15;                  // the largest shift_d
+    localparam EARLY_W  = DW + COEF_W + SHIFT; // of momentum and weight, with 15 bits more than lr_m * gradient,
+    localparam STEP_W   = GRAD_W + COEF_W;     // which has so many
+    localparam TERM_W   = 33;                  // rate_m * momentum; shift_w must be below it for narrow words, too
+    localparam LOW_W    = 18;                  // bits of the gradient in the first of two products
+    localparam ROUND    = 4;                   // cycles of gc_round_shift,
+    localparam PRODUCT  = 2;                   // of lr_m * gradient
+    localparam PARTS    = 2;                   // and of a sum: at most 24 bits of carry in each
     localparam CHANGE   = ROUND + PRODUCT + PARTS;
-    localparam WEIGHT   = CHANGE + ROUND + PRODUCT + PARTS;
+    localparam WEIGHT   = CHANGE + ROUND + 1;
 
     generate
         if (MOMENTUM != CHANGE + ROUND) begin : g_illegal_momentum
@@ -69,49 +70,59 @@ module gc_update_lane #(
         .m_over(m_over[0])
     );
 
-    // In the same cycles: what momentum and weight give to the new momentum.
+    // Beside it: what momentum and weight give to the new momentum. It is 15 - shift_d bits longer than the rule's, so
+    // that the product with the gradient, which comes last, is not shifted. It is ready when that product is.
+    wire       [DW-1:0]        mom_late;
+    wire       [DW-1:0]        wgt_late;
     reg signed [DW+COEF_W-1:0] kept_q;
+    reg signed [DW+COEF_W-1:0] kept2_q;
+    reg signed [DW+COEF_W-1:0] kept3_q;
     reg signed [DW+COEF_W-1:0] faded_q;
-    reg        [EARLY_W-1:0]   keep_q;
+    reg        [EARLY_W-1:0]   coarse_q;
     reg        [EARLY_W-1:0]   fade_q;
     wire       [EARLY_W-1:0]   early;
+    gc_delay_line #(.W(2*DW), .CYCLES(ROUND + PRODUCT - PARTS - 3), .CLEAR(0)) u_late (
+        .clk(clk), .clear(1'b0), .s_data({s_mom, s_wgt}), .m_data({mom_late, wgt_late})
+    );
     always @(posedge clk) begin
-        kept_q  <= beta * $signed(s_mom);
-        faded_q <= decay * $signed(s_wgt);
-        keep_q  <= {{15{kept_q[DW+COEF_W-1]}}, kept_q} << cfg_shift_d;
-        fade_q  <= {{15{faded_q[DW+COEF_W-1]}}, faded_q};
+        kept_q   <= beta * $signed(mom_late);
+        faded_q  <= decay * $signed(wgt_late);
+        coarse_q <= {{SHIFT{faded_q[DW+COEF_W-1]}}, faded_q} << {~cfg_shift_d[3:2], 2'b00};
+        fade_q   <= coarse_q << ~cfg_shift_d[1:0];
+        kept2_q  <= kept_q;
+        kept3_q  <= kept2_q;
     end
-    gc_part_sum #(.W(EARLY_W), .PARTS(ROUND - 1), .SUBTRACT(1)) u_early (
-        .clk(clk), .s_a(keep_q), .s_b(fade_q), .m_sum(early)
+    gc_part_sum #(.W(EARLY_W), .PARTS(PARTS), .SUBTRACT(1)) u_early (
+        .clk(clk), .s_a({kept3_q, {SHIFT{1'b0}}}), .s_b(fade_q), .m_sum(early)
     );
 
-    // Momentum. `early` comes with the products; the second product is added while the sum takes the lowest part.
-    localparam HIGH_W = GRAD_W + COEF_W - LOW_W;
+    // Momentum. The lowest bits of `early` have no partner.
+    localparam HIGH_W = STEP_W - LOW_W;
     reg        [LOW_W+COEF_W-2:0] low_q;
     reg signed [HIGH_W-1:0]       high_q;
-    reg        [LOW_W-1:0]        lowest_q;
-    reg signed [HIGH_W-1:0]       upper_q;
+    reg        [STEP_W-1:0]       step_q;
+    wire signed [HIGH_W-1:0]      upper = high_q + $signed({{(HIGH_W-COEF_W+1){1'b0}}, low_q[LOW_W +: COEF_W-1]});
+    wire       [STEP_W-1:0]       change;
+    wire       [SHIFT-1:0]        change_low;
+    wire       [DW-1:0]           mom;
+    wire       [15:0]             mom_rnd;
     always @(posedge clk) begin
-        low_q    <= cfg_lr_m * grad[LOW_W-1:0];
-        high_q   <= lr * $signed(grad[GRAD_W-1:LOW_W]);
-        lowest_q <= low_q[LOW_W-1:0];
-        upper_q  <= high_q + $signed({{(HIGH_W-COEF_W+1){1'b0}}, low_q[LOW_W +: COEF_W-1]});
+        low_q  <= cfg_lr_m * grad[LOW_W-1:0];
+        high_q <= lr * $signed(grad[GRAD_W-1:LOW_W]);
+        step_q <= {upper, low_q[LOW_W-1:0]};
     end
-    wire [LOW_W-1:0]    step_low = low_q[LOW_W-1:0] << cfg_shift_d;
-    wire [CHANGE_W-1:0] step     = {{15{upper_q[HIGH_W-1]}}, upper_q, lowest_q} << cfg_shift_d;
-    wire [CHANGE_W-1:0] change;
-    wire [DW-1:0]       mom;
-    wire [15:0]         mom_rnd;
-    gc_part_sum #(.W(CHANGE_W), .PARTS(PARTS), .SUBTRACT(1), .LATE(1)) u_sum (
-        .clk(clk), .s_a({{(CHANGE_W-EARLY_W){early[EARLY_W-1]}}, early}),
-        .s_b({step[CHANGE_W-1:LOW_W], step_low}), .m_sum(change)
+    gc_part_sum #(.W(STEP_W), .PARTS(PARTS), .SUBTRACT(1)) u_change (
+        .clk(clk), .s_a({{(STEP_W-DW-COEF_W){early[EARLY_W-1]}}, early[EARLY_W-1:SHIFT]}), .s_b(step_q), .m_sum(change)
+    );
+    gc_delay_line #(.W(SHIFT), .CYCLES(PARTS), .CLEAR(0)) u_change_low (
+        .clk(clk), .clear(1'b0), .s_data(early[SHIFT-1:0]), .m_data(change_low)
     );
     gc_delay_line #(.W(16), .CYCLES(CHANGE), .CLEAR(0)) u_mom_rnd (
         .clk(clk), .clear(1'b0), .s_data(s_rnd[16 +: 16]), .m_data(mom_rnd)
     );
-    gc_round_shift #(.IN_W(CHANGE_W), .OUT_W(DW), .SHIFT_W(6)) u_mom (
+    gc_round_shift #(.IN_W(STEP_W+SHIFT), .OUT_W(DW), .SHIFT_W(6)) u_mom (
         .clk(clk),
-        .s_x(change),
+        .s_x({change, change_low}),
         .s_shift(cfg_shift_change),
         .s_mode(cfg_mode),
         .s_rnd(mom_rnd),
@@ -119,28 +130,22 @@ module gc_update_lane #(
         .m_over(m_over[1])
     );
 
-    // Weight: sum in the fraction of rate_m * momentum.
+    // Weight: what is added is rounded in the fraction of rate_m * momentum.
     wire [DW-1:0]              wgt;
     wire [15:0]                wgt_rnd;
     reg signed [DW+COEF_W-1:0] rated_q;
-    reg [SUM_W-1:0]            wgt_q;
-    wire [SUM_W-1:0]           wgt_new;
-    gc_delay_line #(.W(DW), .CYCLES(MOMENTUM), .CLEAR(0)) u_wgt (
+    gc_delay_line #(.W(DW), .CYCLES(WEIGHT), .CLEAR(0)) u_wgt (
         .clk(clk), .clear(1'b0), .s_data(s_wgt), .m_data(wgt)
-    );
-    always @(posedge clk) begin
-        rated_q <= rate * $signed(mom);
-        wgt_q   <= {{(SUM_W-DW){wgt[DW-1]}}, wgt} << cfg_shift_w;
-    end
-    gc_part_sum #(.W(SUM_W), .PARTS(PARTS)) u_wgt_sum (
-        .clk(clk), .s_a(wgt_q), .s_b({{(SUM_W-DW-COEF_W){rated_q[DW+COEF_W-1]}}, rated_q}), .m_sum(wgt_new)
     );
     gc_delay_line #(.W(16), .CYCLES(WEIGHT), .CLEAR(0)) u_wgt_rnd (
         .clk(clk), .clear(1'b0), .s_data(s_rnd[32 +: 16]), .m_data(wgt_rnd)
     );
-    gc_round_shift #(.IN_W(SUM_W), .OUT_W(DW), .SHIFT_W(5)) u_wgt_new (
+    always @(posedge clk) rated_q <= rate * $signed(mom);
+    gc_round_shift_step #(.IN_W(TERM_W), .OUT_W(DW), .SHIFT_W(5)) u_wgt_new (
         .clk(clk),
-        .s_x(wgt_new),
+        .s_step(4'b1111),
+        .s_x({{(TERM_W-DW-COEF_W){rated_q[DW+COEF_W-1]}}, rated_q}),
+        .s_base(wgt),
         .s_shift(cfg_shift_w),
         .s_mode(cfg_mode),
         .s_rnd(wgt_rnd),
@@ -151,7 +156,7 @@ module gc_update_lane #(
         .clk(clk), .clear(1'b0), .s_data(mom), .m_data(m_mom)
     );
 
-    wire _unused = &{1'b0, wide[WIDE_W+ACC_W-1:WIDE_W], step[LOW_W-1:0]};
+    wire _unused = &{1'b0, wide[WIDE_W+ACC_W-1:WIDE_W]};
 endmodule
 
 `default_nettype wire

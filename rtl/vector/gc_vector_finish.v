@@ -48,7 +48,7 @@ module gc_vector_finish #(
 );
     localparam LANES   = WORDS < 16 ? WORDS : 16;
     localparam PARTS   = WORDS/LANES;
-    localparam LATENCY = 20;
+    localparam LATENCY = 21;
     localparam CREDIT  = 32;
     localparam WORD_W  = LANES*DW + 1;   // words of a part, and whether one is saturated
     localparam [2:0] INDEX = 3'd1, SUM = 3'd2, CHOOSE = 3'd3, TABLE = 3'd4, SLOPE = 3'd5, ADD = 3'd6;

@@ -2,7 +2,7 @@
 // Makes a word of the result from a gathered entry (gc_vector_lane): saturate(round_shift(x * y + b * z)), where x is
 // the entry's sum (cfg_sum), its low word (s_index) or its high one, y is cfg_scale or the table's value at the low
 // word (cfg_table), and b * z the second term of an addition (cfg_add); 0 where s_keep_rnd is below cfg_threshold. One
-// per cycle, 20 cycles latency, free running. The table's place leaves after 3 cycles; its points are taken 4 later,
+// per cycle, 21 cycles latency, free running. The table's place leaves after 3 cycles; its points are taken 4 later,
 // the entry's random numbers 15 (s_keep_rnd) and 17 cycles (s_rnd) behind it. Bit-exact with gradcore.machine.vector.
 `default_nettype none
 
@@ -111,7 +111,7 @@ module gc_vector_finish_lane #(
         if (!kept_q) sum_q <= 48'd0;
     end
 
-    // ---- Cycles 18 to 20
+    // ---- Cycles 18 to 21
     gc_round_shift #(.IN_W(48), .OUT_W(DW), .SHIFT_W(6)) u_round (
         .clk(clk), .s_x(sum_q), .s_shift(cfg_shift), .s_mode(cfg_mode), .s_rnd(s_rnd),
         .m_y(m_word), .m_over(m_over)

@@ -82,7 +82,7 @@ LATENCIES = {
     "gradient_buffer": (constant("gradient_buffer", name="TAKES_EFFECT"), "reads that are taken {} cycles after it"),
     "requantise": (constant("requantise"), "| `gc_requantise` | GRID * GRID sums of ACC_W bits to DW bits | {} |"),
     "loss": (constant("loss"), "`m_delta` comes {} cycles after `s_valid`"),
-    "drain": (parameter("drain", "GATE_LATENCY") + 8, "`GATE_LATENCY + 8` cycles later"),
+    "drain": (parameter("drain", "GATE_LATENCY") + 9, "`GATE_LATENCY + 9` cycles later"),
     "update": (constant("update"), "| latency | {} cycles from taking a row to `m_valid` |"),
 }
 

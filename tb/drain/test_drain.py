@@ -21,7 +21,7 @@ NAMES = {code: name for name, code in LOSSES.items()}
 
 
 def latency() -> int:
-    return parameter("GATE_LATENCY") + 8
+    return parameter("GATE_LATENCY") + 9
 
 
 def bits(count: int, share: float = 0.5) -> list[int]:
@@ -211,7 +211,7 @@ async def reset_drops_the_words_on_their_way(dut):
     "grid, acc_w, dw, user_w, gate_latency, factor",
     first(
         4,
-        [(4, 48, 16, 32, 3, 1), (4, 20, 8, 1, 4, 1), (4, 40, 12, 7, 9, 1), (4, 24, 8, 9, 3, 0), (8, 48, 16, 32, 5, 1)],
+        [(4, 48, 16, 32, 4, 1), (4, 20, 8, 1, 5, 1), (4, 40, 12, 7, 9, 1), (4, 24, 8, 9, 4, 0), (8, 48, 16, 32, 6, 1)],
     ),
 )
 def test_drain(grid, acc_w, dw, user_w, gate_latency, factor):
@@ -220,7 +220,7 @@ def test_drain(grid, acc_w, dw, user_w, gate_latency, factor):
 
 
 @pytest.mark.parametrize(
-    "name, value", [("GRID", 5), ("ACC_W", 50), ("DW", 20), ("GATE_LATENCY", 2), ("HAS_FACTOR", 2)]
+    "name, value", [("GRID", 5), ("ACC_W", 50), ("DW", 20), ("GATE_LATENCY", 3), ("HAS_FACTOR", 2)]
 )
 def test_illegal_parameters(name, value):
     expect_elaboration_error("drain", "gc_drain", {name: value}, name)

@@ -14,7 +14,7 @@ from tb.support.runner import parameter, run
 
 from .test_factor import LATE
 
-LOSS, PLACE, TOLD = 4, 8, 10  # cycles from a word's s_over on
+LOSS, PLACE, TOLD = 5, 9, 11  # cycles from a word's s_over on
 PRODUCT = PLACE + LATE
 
 

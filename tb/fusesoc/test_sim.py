@@ -24,7 +24,7 @@ FAULTS = {
     "upsample": ("upsample/gc_upsample", "gate[l] | ~cfg_scale", "gate[l] & ~cfg_scale"),
     "softmax": ("softmax/gc_softmax_divide_lane", "fits ? {upper", "!fits ? {upper"),
     "vector": ("vector/gc_vector_gather", "second == early_bits[DW-1:0]", "second != early_bits[DW-1:0]"),
-    "update": ("update/gc_update_lane", ".SUBTRACT(1), .LATE(1)) u_sum", ".SUBTRACT(0), .LATE(1)) u_sum"),
+    "update": ("update/gc_update_lane", ".SUBTRACT(1)) u_change", ".SUBTRACT(0)) u_change"),
     "dma": ("dma/gc_dma_bursts", "low <= room", "low < room"),
     "sequencer": ("sequencer/gc_loop_nest", "{1'b0, left} == THREE", "{1'b0, left} == TWO"),
     "engine": ("engine/compute/gc_lane_mask", "{1'b0, number} < s_images", "{1'b0, number} >= s_images"),

@@ -12,7 +12,7 @@ from tb.support.bits import pack, unpack
 from tb.support.pipeline import flow
 from tb.support.runner import expect_elaboration_error, parameter, run
 
-LATENCY = 4
+LATENCY = 5
 NAMES = {code: name for name, code in LOSSES.items()}
 
 

@@ -10,7 +10,7 @@ from tb.support.bits import pack, unpack
 from tb.support.pipeline import flow
 from tb.support.runner import expect_elaboration_error, parameter, run
 
-LATENCY = 3
+LATENCY = 4
 
 
 def sums(lanes: int, acc_w: int, dw: int, shift: int) -> list[int]:

@@ -9,7 +9,7 @@ from gradcore.numerics.fixed_point import ACC_W, fits, requantize, round_shift
 from tb.support.bench import cycles
 from tb.support.runner import expect_elaboration_error, parameter, run
 
-LATENCY = 3
+LATENCY = 4
 
 
 @cocotb.test()
@@ -17,6 +17,9 @@ async def any_width_matches_the_model(dut):
     cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
     await cycles(dut, 1)
     in_w, out_w = parameter("IN_W"), parameter("OUT_W")
+    with_base = hasattr(dut, "s_base")  # gc_round_shift_step
+    if with_base:
+        dut.s_step.value = 0b1111
     shifts = min(in_w, 1 << parameter("SHIFT_W"), ACC_W)
     modes = 4 if parameter("ROUND_W") == 16 else 3
     expected = []
@@ -35,6 +38,11 @@ async def any_width_matches_the_model(dut):
         x = random.choice([x, tie, random.getrandbits(in_w), -1 << (in_w - 1)]) & ((1 << in_w) - 1)
         dut.s_x.value, dut.s_shift.value, dut.s_mode.value, dut.s_rnd.value = x, shift, mode, rnd
         signed = x - ((x >> (in_w - 1)) << in_w)
+        if with_base:
+            base = random.choice([0, -1 << (out_w - 1), (1 << (out_w - 1)) - 1, -near, random.getrandbits(out_w - 1)])
+            base = min(base, (1 << (out_w - 1)) - 1)
+            dut.s_base.value = base & ((1 << out_w) - 1)
+            signed += base << shift
         over = not fits(round_shift(signed, shift, mode, rnd), out_w)
         expected.append((int(requantize(signed, shift, out_w, mode, rnd)), int(over)))
         await cycles(dut, 1)
@@ -67,6 +75,13 @@ def test_round_shift(in_w, out_w, shift_w, round_w):
 
 
 @pytest.mark.parametrize(
+    "in_w, out_w, shift_w, round_w", [(32, 16, 5, 16), (24, 8, 4, 16), (17, 17, 5, 16), (20, 12, 4, 1), (31, 9, 5, 7)]
+)
+def test_base(in_w, out_w, shift_w, round_w):
+    run("requantise", "gc_round_shift_step", {"IN_W": in_w, "OUT_W": out_w, "SHIFT_W": shift_w, "ROUND_W": round_w})
+
+
+@pytest.mark.parametrize(
     "name, value, text",
     [
         ("OUT_W", 49, "OUT_W_above"),
@@ -82,7 +97,7 @@ def test_illegal_parameters(name, value, text):
 
 
 @pytest.mark.parametrize(
-    "name, value, text", [("IN_W", 96, "IN_W_above_OUT_W_plus_3_STEP"), ("USED", 4, "USED_not_0_to_3")]
+    "name, value, text", [("IN_W", 96, "IN_W_above_OUT_W_plus_3_STEP"), ("MOST", 4, "MOST_not_0_to_3")]
 )
 def test_illegal_parameters_of_a_digit(name, value, text):
     expect_elaboration_error("requantise", "gc_shift_digit", {name: value}, text)

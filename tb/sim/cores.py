@@ -222,7 +222,7 @@ def loss():
     return found
 
 
-@bench(GRID=4, ACC_W=32, DW=12, USER_W=4, GATE_LATENCY=3, HAS_FACTOR=1)
+@bench(GRID=4, ACC_W=32, DW=12, USER_W=4, GATE_LATENCY=4, HAS_FACTOR=1)
 def drain():
     """Words of every kind; lanes that are not enabled are masked. LOSS at the end. A word with a factor takes longer:
     the next one without waits for it."""

@@ -274,7 +274,7 @@ async def cycles_of_one_beat(dut):
         fields = ones | dict(operation=operation, addr_out=2 * ROOM) | own
         taken = await bench.run(instruction(Opcode.VECTOR, **fields), dict.fromkeys(("base", "base_b", "base_out"), 0))
         more = 5 if "index_behind" in own else 0
-        assert taken + 1 == 13 + latency + 42 + parts + more + latency
+        assert taken + 1 == 13 + latency + 43 + parts + more + latency
 
 
 @cocotb.test()

@@ -16,7 +16,7 @@ from gradcore.compiler.operation import Op
 from gradcore.compiler.tokens import COMPUTE, READ, STORE
 from gradcore.isa.instruction import ENGINES, WU, Instruction, Opcode
 
-TURN_ROUND, READ_LATENCY, DRAIN_LATENCY, FACTOR_LATENCY, FETCH_LATENCY = 2, 6, 24, 6, 34
+TURN_ROUND, READ_LATENCY, DRAIN_LATENCY, FACTOR_LATENCY, FETCH_LATENCY = 2, 6, 26, 7, 34
 # Cycles of a transfer besides its beats and the memory's latency, which an UPDATE meets twice.
 TRANSFER_LATENCY = {Opcode.LOAD: 25, Opcode.LOADW: 7, Opcode.STORE: 25, Opcode.UPDATE: 39, Opcode.VECTOR: 25}
 _TINY = 1e-6  # cycles that are rounding of a sum

@@ -5,7 +5,7 @@
 
 module gc_drain_tb;
     localparam LANES = 16, ACC_W = 32, DW = 12, USER_W = 4;
-    localparam DRAW  = 11, LATE = 14;   // cycles from a word to its draws, and to the random numbers of its factor
+    localparam DRAW  = 13, LATE = 16;   // cycles from a word to its draws, and to the random numbers of its factor
     localparam IN_W  = 1 + LANES*ACC_W + LANES*16 + 6 + 2 + 1 + 1 + 2 + 1 + 2 + 1 + DW + DW + 5 + 3*LANES
                      + 2 + 16 + 16 + 5 + 16 + 2*LANES*16 + USER_W;
     localparam OUT_W = USER_W + 2*LANES + LANES*DW;
@@ -26,7 +26,7 @@ module gc_drain_tb;
     wire [LANES*DW-1:0]    m_data, masked;
     wire [63:0]            sum;
     wire [1:0]             saturated;
-    reg  [3*LANES-1:0]     gate_q;    // comes GATE_LATENCY = 3 cycles behind its word
+    reg  [4*LANES-1:0]     gate_q;    // comes GATE_LATENCY = 4 cycles behind its word
 
     assign {look, acc, rnd, shift, mode, relu, pool, fold, scale, loss, delta, t_pos, t_neg, loss_shift, img_enable,
             lane_valid, gate, factor, factor_0, factor_1, factor_shift, threshold, draw, factor_rnd, user} = word;
@@ -35,7 +35,7 @@ module gc_drain_tb;
         .clk(clk), .rst(rst), .m_valid(valid), .m_ready(1'b1), .m_data(word), .s_valid(m_valid || (valid && look)),
         .s_ready(s_ready), .s_data(m_valid ? {m_user, m_enable, m_gate, masked} : {{(OUT_W-64){1'b0}}, sum})
     );
-    gc_drain #(.GRID(4), .ACC_W(ACC_W), .DW(DW), .USER_W(USER_W), .GATE_LATENCY(3)) u_drain (
+    gc_drain #(.GRID(4), .ACC_W(ACC_W), .DW(DW), .USER_W(USER_W), .GATE_LATENCY(4)) u_drain (
         .clk(clk), .rst(rst),
         .cfg_loss_clear(1'b0),
         .s_valid(valid && !look),
@@ -56,7 +56,7 @@ module gc_drain_tb;
         .s_factor(factor), .s_factor_0(factor_0), .s_factor_1(factor_1), .s_factor_shift(factor_shift),
         .s_threshold(threshold), .s_draw(draw_late), .s_factor_rnd(factor_rnd_late),
         .s_user(user),
-        .s_gate(gate_q[2*LANES +: LANES]),
+        .s_gate(gate_q[3*LANES +: LANES]),
         .m_valid(m_valid),
         .m_user(m_user),
         .m_data(m_data),
@@ -69,7 +69,7 @@ module gc_drain_tb;
     gc_delay_line #(.W(LANES*16), .CYCLES(LATE)) u_factor_rnd (
         .clk(clk), .clear(1'b0), .s_data(factor_rnd), .m_data(factor_rnd_late)
     );
-    always @(posedge clk) gate_q <= {gate_q[2*LANES-1:0], gate};
+    always @(posedge clk) gate_q <= {gate_q[3*LANES-1:0], gate};
 
     genvar l;
     generate

@@ -36,7 +36,7 @@ module gc_compute_passes #(
 );
     localparam [COLS_LOG:0]   ALL  = COLS[COLS_LOG:0];
     localparam [COLS_LOG:0]   ONE  = 1;
-    localparam [COLS_LOG+1:0] LATE = 6;   // latency of gc_factor
+    localparam [COLS_LOG+1:0] LATE = 7;   // latency of gc_factor
 
     reg                run_q;
     reg                bias_q;

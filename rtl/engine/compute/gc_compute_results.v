@@ -79,11 +79,11 @@ module gc_compute_results #(
 );
     localparam LANES   = GRID*GRID;
     // the results are at the write ports WRITE + SETTLE cycles after the sums, a token's first read comes 3 later
-    localparam SETTLE  = 9;
+    localparam SETTLE  = 11;
     localparam WRITE   = 2;
-    localparam LATE    = 6;                   // results with a factor come so much later
-    localparam POOLED  = 8;                   // drain: cycles from its gate input to pooled words
-    localparam GATE    = 3;                   // drain: cycles from its input to its gate input
+    localparam LATE    = 7;                   // results with a factor come so much later
+    localparam POOLED  = 9;                   // drain: cycles from its gate input to pooled words
+    localparam GATE    = 4;                   // drain: cycles from its input to its gate input
     localparam EARLY   = RANDOM + GATE - GATE_READ;
     localparam GATED   = 2'd3;                // a factor that the gate chooses
     localparam ASK_W   = 2 + 1 + 2 + 1;                             // fields that are needed before the sums, too

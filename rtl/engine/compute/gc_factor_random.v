@@ -8,7 +8,7 @@
 
 module gc_factor_random #(
     parameter GRID   = 8,  // 4 or 8
-    parameter BEFORE = 23  // at least 13
+    parameter BEFORE = 25  // at least 13
 ) (
     input  wire                    clk,
     input  wire                    rst,

@@ -19,7 +19,7 @@ from tb.support.bits import pack, unpack
 from tb.support.cases import first
 from tb.support.runner import parameter, run
 
-RANDOM, GATE, SETTLE, DRAIN, LATE = 12, 3, 9, 8, 6
+RANDOM, GATE, SETTLE, DRAIN, LATE = 12, 4, 11, 9, 7
 PLAIN = ("signal", "dst_buf", "relu", "pool", "gate_write", "scale", "loss", "grad_first", "rounding", "split")
 FACTOR = ("factor_shift", "factor_0", "factor_1", "keep_threshold", "factor_tag", "keep_tag")
 NUMBERS = ("fold", "shift", "t_pos", "t_neg", "loss_shift", "n_valid", "rnd_tag", "map0", "n_base", "factor", *FACTOR)
