@@ -18,7 +18,7 @@ FAULTS = {
     "operand_buffer": ("operand_buffer/gc_skew_address", "BANK - m_rot_y", "BANK + m_rot_y"),
     "weight_buffer": ("weight_buffer/gc_weight_buffer", "addr + rise", "addr - rise"),
     "gradient_buffer": ("gradient_buffer/gc_gradient_lane", "low} + {1'b0, old}", "low} - {1'b0, old}"),
-    "requantise": ("requantise/gc_round_shift_step", "|| (|below_q)", "&& (|below_q)"),
+    "requantise": ("requantise/gc_round_shift_step", "|| (|below)", "&& (|below)"),
     "loss": ("loss/gc_loss_lane", "s_data} + addend", "s_data} - addend"),
     "drain": ("drain/gc_pool2x2_window", "s_pool && right_top", "s_pool || right_top"),
     "upsample": ("upsample/gc_upsample", "gate[l] | ~cfg_scale", "gate[l] & ~cfg_scale"),
