@@ -2,7 +2,8 @@
 """Train the digits on the simulated LiteX system, and compare every weight with the reference trainer.
 
 Needs the extra [litex] and a compiler for RISC-V. Exit code 0: the loss of each minibatch and all weights are those of
-the reference trainer; 1: something differs or the firmware has failed; 2: an illegal option; 3: no compiler.
+the reference trainer; 1: something differs or the firmware has failed; 2: an illegal option; 3: no compiler, or it
+has failed.
 """
 
 import argparse
@@ -61,6 +62,13 @@ def c_arrays(**arrays: np.ndarray) -> str:
     return text
 
 
+def compiled_by(*words: str | Path) -> None:
+    """Run a compiler or objcopy; it says itself what is wrong. Raises SystemExit when it fails."""
+    if subprocess.run(words).returncode:
+        print(f"error: {words[0]} cannot make the firmware", file=sys.stderr)
+        raise SystemExit(3)
+
+
 def firmware(system: System, folder: Path, headers: dict[str, str]) -> list[int]:
     """Words of the ROM: firmware.c with `headers` and those of a finalised system."""
     compilers = [name for name in COMPILERS if shutil.which(name)]
@@ -79,9 +87,9 @@ def firmware(system: System, folder: Path, headers: dict[str, str]) -> list[int]
         (folder / name).write_text(text)
     words = [*FLAGS.split(), "-I", folder, "-I", ROOT / "rtl" / "engine", "-L", folder, "-T", HERE / "firmware.ld"]
     files = [HERE / "start.S", HERE / "firmware.c"]
-    subprocess.run([compilers[0], *words, *files, "-lgcc", "-o", folder / "firmware.elf"], check=True)
+    compiled_by(compilers[0], *words, *files, "-lgcc", "-o", folder / "firmware.elf")
     objcopy = compilers[0].replace("gcc", "objcopy")
-    subprocess.run([objcopy, "-O", "binary", folder / "firmware.elf", folder / "firmware.bin"], check=True)
+    compiled_by(objcopy, "-O", "binary", folder / "firmware.elf", folder / "firmware.bin")
     return list(get_mem_data(str(folder / "firmware.bin"), endianness="little", data_width=32))
 
 

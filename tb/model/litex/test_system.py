@@ -31,6 +31,16 @@ def test_no_compiler(tmp_path):
     assert done.returncode == 3 and "error: none of riscv64-unknown-elf-gcc" in done.stderr
 
 
+def test_a_compiler_that_fails(tmp_path):
+    compiler = tmp_path / "riscv64-unknown-elf-gcc"
+    compiler.write_text("#!/bin/sh\nexit 1\n")
+    compiler.chmod(0o755)
+    words = [sys.executable, ROOT / "examples" / "litex" / "train.py", "--out", tmp_path / "made"]
+    env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "PYTHONPATH": ":".join(sys.path)}
+    done = subprocess.run(words, capture_output=True, text=True, env=env)
+    assert done.returncode == 3 and done.stderr == "error: riscv64-unknown-elf-gcc cannot make the firmware\n"
+
+
 @pytest.mark.parametrize("words", [["--minibatches", "0"], ["--seed", "-1"]])
 def test_illegal_options(words):
     done = subprocess.run(
