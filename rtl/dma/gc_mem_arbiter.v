@@ -94,7 +94,7 @@ module gc_mem_arbiter #(
     );
     assign m_rreq_valid = |s_rreq_valid && r_room;
     assign m_rreq_client = r_pick;
-    assign s_rreq_ready = r_turn & {READERS{m_rreq_ready && r_room}};
+    assign s_rreq_ready = r_turn & {READERS{m_rreq_ready}};
     assign m_rdat_valid = r_owner & {READERS{s_rdat_valid}};
     assign m_rdat_data  = s_rdat_data;
     assign m_rdat_last  = s_rdat_last;
@@ -148,7 +148,7 @@ module gc_mem_arbiter #(
     );
     assign m_wreq_valid = |s_wreq_valid && w_open;
     assign m_wreq_client = w_pick;
-    assign s_wreq_ready = w_turn & {WRITERS{m_wreq_ready && w_open}};
+    assign s_wreq_ready = w_turn & {WRITERS{m_wreq_ready}};
     assign m_wdat_valid = |(data_q & s_wdat_valid);
     assign s_wdat_ready = data_q & {WRITERS{m_wdat_ready}};
     assign m_wrsp_valid = w_owner & {WRITERS{s_wrsp_valid}};

@@ -12,19 +12,22 @@ module gc_request_pick #(
     input  wire [N-1:0] s_request,
     input  wire         s_show,      // the pick goes out
     input  wire         s_taken,     // and is taken
-    output wire [N-1:0] m_turn,      // who asks would be picked
+    output wire [N-1:0] m_turn,      // who asks would be picked and go out
     output wire [N-1:0] m_pick
 );
     reg  [N-1:0] held_q;
     reg          holds_q;    // it counts
 
-    assign m_pick = s_request & m_turn;
+    wire [N-1:0] turn;
+
+    assign m_turn = turn & {N{s_show}};
+    assign m_pick = s_request & turn;
 
     genvar i;
     generate
         for (i = 0; i < N; i = i + 1) begin : g_client
             wire [N-1:0] below = s_request & ~({N{1'b1}} << i);
-            assign m_turn[i] = holds_q ? held_q[i] : ~(|below);
+            assign turn[i] = holds_q ? held_q[i] : ~(|below);
         end
     endgenerate
 

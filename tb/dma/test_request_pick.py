@@ -23,6 +23,8 @@ async def picks_the_lowest_and_keeps_it_until_it_is_taken_once_shown(dut, densit
         dut.s_show.value, dut.s_taken.value = show, taken
         await ReadOnly()
         assert int(dut.m_pick.value) == (0 if pick is None else 1 << pick)
+        would = range(min(requests, default=parameter("N") - 1) + 1) if held is None else [held]
+        assert int(dut.m_turn.value) == show * sum(1 << i for i in would)
         await cycles(dut, 1)
         held = pick if show and not taken else None
         if taken:
