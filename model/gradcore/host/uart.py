@@ -24,6 +24,7 @@ DONE = ord("K")
 START_OF_CRC = 0xFFFF
 TRIES = 5
 SILENCE = 1 << 20  # cycles after which the board forgets half a frame
+PAUSE = SILENCE // 8  # cycles without a byte after which no more of an answer comes
 
 
 def with_crc(data: bytes) -> bytes:
@@ -55,6 +56,7 @@ class UartBackend:
         self._lost = serial.SerialException, OSError
         self._started = False
         self._number = 0
+        self._pause = 0.05  # seconds, at least PAUSE
         try:
             self._port: Any = serial.Serial(port, BAUD, timeout=timeout, write_timeout=10.0, exclusive=True)
         except (*self._lost, ValueError) as error:
@@ -65,6 +67,7 @@ class UartBackend:
             # A read: it gives the board a number, which the next frame must not have.
             self.size, self.cycles_per_second = (int(word) for word in self._read(FACTS, 0, 2))
             self._port.timeout = max(timeout, SILENCE / self.cycles_per_second)
+            self._pause = max(self._pause, PAUSE / self.cycles_per_second)
         except BaseException:
             self.close()
             raise
@@ -149,5 +152,12 @@ class UartBackend:
                     return answer[2:-2]
                 # refused: its CRC was wrong when it arrived
             else:
-                time.sleep(0.05)  # the board forgets half a frame, the line what is on its way
+                self._drain()
         raise DeviceError(f"{self._path}: no answer from a board with gradcore")
+
+    def _drain(self) -> None:
+        """Throw away what still comes of an answer: the next one must not be taken for its rest."""
+        time.sleep(self._pause)
+        while self._port.in_waiting:
+            self._port.reset_input_buffer()
+            time.sleep(self._pause)

@@ -4,6 +4,8 @@
 import os
 import pty
 import sys
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -46,6 +48,24 @@ def test_a_board_that_does_not_answer(line):
     with pytest.raises(DeviceError, match=f"{name}: no answer"):
         UartBackend(name, timeout=0.01)
     assert os.read(board, 4096) == TRIES * request(1, FACTS, 0, 2)
+
+
+def test_the_rest_of_a_damaged_answer_is_not_taken_for_the_next_one(line):
+    board, name = line
+
+    def answer_slowly():
+        for head in (b"X", b"K"):  # damaged at first: so the host does not know how long the answer is
+            number = os.read(board, 12)[1]
+            facts = b"".join(value.to_bytes(8, "little") for value in (4096, 65_000_000))
+            for byte in head + with_crc(b"K" + bytes([number]) + facts)[1:]:
+                os.write(board, bytes([byte]))
+                time.sleep(0.02)
+
+    slow = threading.Thread(target=answer_slowly)
+    slow.start()
+    with UartBackend(name) as backend:
+        assert (backend.size, backend.cycles_per_second) == (4096, 65_000_000)
+    slow.join()
 
 
 def test_a_port_belongs_to_one_process(line):
