@@ -139,8 +139,11 @@ class UartBackend:
         self._number = (self._number + 1) % 256
         frame = request(self._number, space, address, words, data)
         size = 0 if data else words * WORD
+        damaged = False
         for _ in range(TRIES):
             try:
+                if damaged:
+                    self._drain()
                 self._port.reset_input_buffer()
                 self._port.write(frame)
                 head: bytes = self._port.read(2)
@@ -150,14 +153,16 @@ class UartBackend:
             if len(answer) >= 4 and answer == with_crc(answer[:-2]) and answer[1] == self._number:
                 if answer[0] == DONE and len(answer) == size + 4:
                     return answer[2:-2]
-                # refused: its CRC was wrong when it arrived
+                damaged = False  # refused: its CRC was wrong when it arrived
             else:
-                self._drain()
+                damaged = True
         raise DeviceError(f"{self._path}: no answer from a board with gradcore")
 
     def _drain(self) -> None:
-        """Throw away what still comes of an answer: the next one must not be taken for its rest."""
+        """Throw away what still comes of an answer: the next one must not be taken for its rest. A line that is never
+        quiet is waited for as long as for an answer."""
+        end = time.monotonic() + self._port.timeout
         time.sleep(self._pause)
-        while self._port.in_waiting:
+        while self._port.in_waiting and time.monotonic() < end:
             self._port.reset_input_buffer()
             time.sleep(self._pause)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The serial back end where there is no board that answers. With one: tb/ulx3s."""
 
+import contextlib
 import os
 import pty
 import sys
@@ -66,6 +67,37 @@ def test_the_rest_of_a_damaged_answer_is_not_taken_for_the_next_one(line):
     with UartBackend(name) as backend:
         assert (backend.size, backend.cycles_per_second) == (4096, 65_000_000)
     slow.join()
+
+
+def test_a_line_that_is_never_quiet_is_given_up(line):
+    board, name = line
+    stop = threading.Event()
+
+    def chatter():
+        os.set_blocking(board, False)
+        while not stop.wait(0.002):
+            with contextlib.suppress(BlockingIOError):
+                os.write(board, b"$GPGGA")
+
+    other = threading.Thread(target=chatter)
+    other.start()
+    try:
+        with pytest.raises(DeviceError, match=f"{name}: no answer"):
+            UartBackend(name, timeout=0.1)
+    finally:
+        stop.set()
+        other.join()
+
+
+def test_a_port_that_goes_away_behind_a_damaged_answer(line, monkeypatch):
+    board, name = line
+
+    def gone(backend):
+        raise OSError("Input/output error")
+
+    monkeypatch.setattr(UartBackend, "_drain", gone)
+    with pytest.raises(DeviceError, match=f"{name}: Input/output error"):
+        UartBackend(name, timeout=0.01)
 
 
 def test_a_port_belongs_to_one_process(line):
