@@ -38,7 +38,8 @@ def test_a_compiler_that_fails(tmp_path):
     words = [sys.executable, ROOT / "examples" / "litex" / "train.py", "--out", tmp_path / "made"]
     env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "PYTHONPATH": ":".join(sys.path)}
     done = subprocess.run(words, capture_output=True, text=True, env=env)
-    assert done.returncode == 3 and done.stderr == "error: riscv64-unknown-elf-gcc cannot make the firmware\n"
+    assert done.returncode == 3
+    assert done.stderr.endswith("error: riscv64-unknown-elf-gcc cannot make the firmware\n")  # LiteX says more before
 
 
 @pytest.mark.parametrize("words", [["--minibatches", "0"], ["--seed", "-1"]])
