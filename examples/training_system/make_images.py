@@ -117,5 +117,5 @@ def make(folder, iterations):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--iterations", type=int, default=4)
+    parser.add_argument("--iterations", type=int, default=BATCHES)
     make(Path(__file__).parent, parser.parse_args().iterations)

@@ -28,8 +28,8 @@ FAULTS = {
     "dma": ("dma/gc_dma_bursts", "low <= room", "low < room"),
     "sequencer": ("sequencer/gc_loop_nest", "{1'b0, left} == THREE", "{1'b0, left} == TWO"),
     "engine": ("engine/compute/gc_lane_mask", "{1'b0, number} < s_images", "{1'b0, number} >= s_images"),
-    "axi": ("axi/gc_axi_master", "m_axi_awvalid && !m_axi_awready", "m_axi_awvalid || !m_axi_awready"),
-    "avalon": ("avalon/gc_avalon_master", "{1'b0, s_rreq_len} + 9'd1", "{1'b0, s_rreq_len} - 9'd1"),
+    "axi": ("axi/gc_axil_slave", "m_reg_read ? araddr_q", "!m_reg_read ? araddr_q"),
+    "avalon": ("avalon/gc_avalon_agent", "read_answer_q && !rst", "read_answer_q || !rst"),
 }
 # The whole engine sees those of its parts.
 PARTS = ["mac_array", "drain", "update"]

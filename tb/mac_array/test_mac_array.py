@@ -159,7 +159,7 @@ def test_large_mac_array(cols, dw, acc_w):
     )
 
 
-@pytest.mark.parametrize("cols, dsp", [(4, 1), (8, 2)])
+@pytest.mark.parametrize("cols, dsp", [(8, 1), (4, 2)])
 def test_of_dsp_blocks_by_name(cols, dsp):
     """The same, of DSP48E2 and of MULT18X18D."""
     dw = random.randint(8, 16)

@@ -31,6 +31,8 @@ def main(netlist: str, recording: str, scope: str) -> None:
     libyosys.run_pass(f"read_rtlil {netlist}", design)
     for module in list(design.modules_.values()):
         join_registers(module)
+    # The simulator asks for every signal with a public name at each edge. What stands in the recording is the top's.
+    libyosys.run_pass("rename -hide */w:* gc_engine/w:* %d", design)
     libyosys.run_pass(f"sim -r {recording} -scope {scope} -clock clk -sim-gate gc_engine", design)
 
 

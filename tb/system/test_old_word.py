@@ -16,7 +16,7 @@ READ = "if (s_rd_en) word_q <= memory[s_rd_addr];   // not while it is written"
 WRONG = "if (s_rd_en) word_q <= memory[s_rd_addr] ^ {WIDTH{s_wr_en && s_wr_addr == s_rd_addr}};"
 
 
-@pytest.mark.parametrize("config", [SMALL, TINY], ids=["small", "tiny"])
+@pytest.mark.parametrize("config", [TINY, pytest.param(SMALL, marks=pytest.mark.long)], ids=["tiny", "small"])
 def test_rtl_trains_as_the_reference(config, tmp_path):
     library = build(with_wrong_words(tmp_path), engine_parameters(config))[0]
     for seed in range(1, 4):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 
+import numpy as np
 import pytest
 from packaging.requirements import Requirement
 
@@ -62,7 +63,12 @@ def test_it_holds_every_file(place, name, source):
 
 
 def test_it_trains_and_keeps_its_engine_in_the_users_cache(place):
-    words = ("train", "digits", "--epochs", "1", "--engine", "grid=4,cols=4,act_depth=512", "--out", "a run")
+    rng = np.random.default_rng(1)
+    arrays = {f"x_{part}": rng.random((count, 8, 8)) for part, count in (("train", 40), ("test", 10))}
+    arrays |= {f"y_{part}": rng.integers(0, 10, count) for part, count in (("train", 40), ("test", 10))}
+    np.savez(place / "few images.npz", **arrays)
+    engine = "grid=4,cols=4,act_depth=512,has_vector=0,has_softmax=0,has_factor=0"
+    words = ("train", "digits", "--data", "few images.npz", "--epochs", "1", "--engine", engine, "--out", "a run")
     done = gradcore(place, *words)
     assert done.returncode == 0, done.stderr
     assert "weights equal: yes" in done.stdout

@@ -2,6 +2,7 @@
 """The serial back end where there is no board that answers. With one: tb/ulx3s."""
 
 import contextlib
+import itertools
 import os
 import pty
 import sys
@@ -55,18 +56,20 @@ def test_the_rest_of_a_damaged_answer_is_not_taken_for_the_next_one(line):
     board, name = line
 
     def answer_slowly():
-        for head in (b"X", b"K"):  # damaged at first: so the host does not know how long the answer is
-            number = os.read(board, 12)[1]
-            facts = b"".join(value.to_bytes(8, "little") for value in (4096, 65_000_000))
+        facts = b"".join(value.to_bytes(8, "little") for value in (4096, 65_000_000))
+        # Damaged at first: so the host does not know how long the answer is.
+        for head in itertools.chain([b"X"], itertools.repeat(b"K")):
+            try:
+                number = os.read(board, 12)[1]
+            except OSError:  # the line is closed
+                return
             for byte in head + with_crc(b"K" + bytes([number]) + facts)[1:]:
                 os.write(board, bytes([byte]))
                 time.sleep(0.02)
 
-    slow = threading.Thread(target=answer_slowly)
-    slow.start()
+    threading.Thread(target=answer_slowly, daemon=True).start()
     with UartBackend(name) as backend:
         assert (backend.size, backend.cycles_per_second) == (4096, 65_000_000)
-    slow.join()
 
 
 def test_a_line_that_is_never_quiet_is_given_up(line):
