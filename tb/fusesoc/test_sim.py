@@ -8,7 +8,7 @@ from gradcore.files.places import ROOT
 from gradcore.sim.sources import core_names
 from tb.fusesoc.conftest import copy_of_library, plant
 from tb.sim.cores import FILES
-from tb.support.cases import first
+from tb.support.cases import long
 
 # core: (source, operators as they are, broken)
 FAULTS = {
@@ -50,9 +50,7 @@ def test_passes(core, fusesoc):
     assert "arning" not in done.stdout, done.stdout[-3000:]
 
 
-@pytest.mark.parametrize(
-    "core, source", [(core, core) for core in FAULTS] + first(1, [("gradcore", part) for part in PARTS])
-)
+@pytest.mark.parametrize("core, source", [(core, core) for core in FAULTS] + [long("gradcore", part) for part in PARTS])
 def test_goes_red(core, source, fusesoc, tmp_path):
     root = copy_of_library(tmp_path)
     file, right, wrong = FAULTS[source]

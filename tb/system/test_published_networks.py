@@ -43,7 +43,7 @@ def scaled(network, minibatch: int):
         long("cifar10-4x", 3, WIDER),
         ("fcte-mnist", 5, WIDE),
         ("lenet5", 18, WIDE),
-        ("lenet5-tanh", 18, WIDE),
+        long("lenet5-tanh", 18, WIDE),
         ("fcte-cifar10", 5, WIDE),
         ("resnet8", 2, WIDE),
         long("darkfpga-vgg", 2, WIDER),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcore.files.atomic import StrPath, write_bytes
+from gradcore.host import interrupt
 from gradcore.isa.instruction import ENGINES
 
 KINDS = (".png", ".svg", ".pdf")
@@ -107,7 +108,10 @@ def write_picture(path: StrPath, plt: ModuleType, figure: Any) -> None:
     """Write a figure and forget it. Raises FileError."""
     buffer, kind = io.BytesIO(), Path(path).suffix[1:]
     # The same figure makes the same bytes.
-    with plt.rc_context({"svg.hashsalt": "gradcore"}):
-        figure.savefig(buffer, dpi=120, format=kind, metadata={"Date": None} if kind == "svg" else None)
+    try:
+        with plt.rc_context({"svg.hashsalt": "gradcore"}):
+            figure.savefig(buffer, dpi=120, format=kind, metadata={"Date": None} if kind == "svg" else None)
+    finally:
+        interrupt.check()  # of an exception inside its C++ matplotlib makes a ValueError
     plt.close(figure)
     write_bytes(path, buffer.getvalue())

@@ -255,6 +255,7 @@ def test_compute_unit(grid, cols, width, acc_w, read):
     run("engine", "gc_compute_unit", sizes | {"ACCESS_W": ACCESS_W, "READ": read}, sim="verilator")
 
 
+@pytest.mark.long
 def test_of_mult18x18d():
     """DSP 2, whose sums come a cycle later: they must meet their places all the same."""
     sizes = {"GRID": 4, "COLS": 4, "COLS_LOG": 2, "DW": 8, "ACC_W": 40, "ACCESS_W": ACCESS_W, "READ": 8, "DSP": 2}

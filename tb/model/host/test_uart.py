@@ -57,15 +57,13 @@ def test_the_rest_of_a_damaged_answer_is_not_taken_for_the_next_one(line):
 
     def answer_slowly():
         facts = b"".join(value.to_bytes(8, "little") for value in (4096, 65_000_000))
-        # Damaged at first: so the host does not know how long the answer is.
-        for head in itertools.chain([b"X"], itertools.repeat(b"K")):
-            try:
+        with contextlib.suppress(OSError):  # the line is closed in the end
+            # Damaged at first: so the host does not know how long the answer is.
+            for head in itertools.chain([b"X"], itertools.repeat(b"K")):
                 number = os.read(board, 12)[1]
-            except OSError:  # the line is closed
-                return
-            for byte in head + with_crc(b"K" + bytes([number]) + facts)[1:]:
-                os.write(board, bytes([byte]))
-                time.sleep(0.02)
+                for byte in head + with_crc(b"K" + bytes([number]) + facts)[1:]:
+                    os.write(board, bytes([byte]))
+                    time.sleep(0.02)
 
     threading.Thread(target=answer_slowly, daemon=True).start()
     with UartBackend(name) as backend:

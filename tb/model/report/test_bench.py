@@ -39,8 +39,10 @@ def net(tmp_path):
 
 
 def run_json(tmp_path, *arguments):
-    """On the engine of 8x8 lanes whose buffers are the smallest, since other tests have it, too."""
-    code = cli.run(["bench", *map(str, arguments), "--lanes", "8x8", "--json", str(tmp_path / "out.json")])
+    """On the engine of 8x8 lanes that other tests have, too."""
+    depths = ",".join(f"{name}={value}" for name, value in vars(EngineConfig()).items() if name.endswith("_depth"))
+    options = "--lanes", "8x8", "--engine", depths, "--json", str(tmp_path / "out.json")
+    code = cli.run(["bench", *map(str, arguments), *options])
     return code, json.loads((tmp_path / "out.json").read_text())
 
 

@@ -2,11 +2,14 @@
 """Pictures are drawn, in every format, and say what they should."""
 
 import re
+import signal
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from gradcore.files.places import ROOT
+from gradcore.host import interrupt
 from gradcore.network import load
 from gradcore.reference.trainer import ReferenceTrainer
 from gradcore.report.classes import MANY, SHOWN, confusion, confusion_picture, weights_picture, wrong_picture
@@ -35,6 +38,19 @@ HISTORY = [{"epoch": i + 1, "loss": 1 / (i + 1), "test_accuracy": 0.5} for i in 
 def test_the_suffix_says_the_format(tmp_path, kind):
     loss_picture(tmp_path / f"l.{kind}", HISTORY)
     assert (tmp_path / f"l.{kind}").read_bytes().startswith(BEGINNINGS[kind])
+
+
+def test_a_signal_while_a_picture_is_drawn_is_a_signal(tmp_path, monkeypatch):
+    """Also where matplotlib's C++ was asking Python for something, and says that its answer is wrong."""
+
+    def interrupted(*_, **__):
+        monkeypatch.setattr(interrupt, "_received", signal.SIGINT)
+        raise ValueError("Invalid bounding box")
+
+    monkeypatch.setattr(Figure, "savefig", interrupted)
+    with pytest.raises(interrupt.Interrupted):
+        loss_picture(tmp_path / "l.png", HISTORY)
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_same_figure_makes_the_same_bytes(tmp_path):
