@@ -29,6 +29,9 @@ pool = 2
 type = "dense"
 maps = 4
 """
+# The engine of 8x8 lanes that other tests have, too.
+DEPTHS = ",".join(f"{name}={value}" for name, value in vars(EngineConfig()).items() if name.endswith("_depth"))
+ENGINE = ("--lanes", "8x8", "--engine", DEPTHS)
 
 
 @pytest.fixture
@@ -39,10 +42,7 @@ def net(tmp_path):
 
 
 def run_json(tmp_path, *arguments):
-    """On the engine of 8x8 lanes that other tests have, too."""
-    depths = ",".join(f"{name}={value}" for name, value in vars(EngineConfig()).items() if name.endswith("_depth"))
-    options = "--lanes", "8x8", "--engine", depths, "--json", str(tmp_path / "out.json")
-    code = cli.run(["bench", *map(str, arguments), *options])
+    code = cli.run(["bench", *map(str, arguments), *ENGINE, "--json", str(tmp_path / "out.json")])
     return code, json.loads((tmp_path / "out.json").read_text())
 
 
@@ -81,7 +81,7 @@ def test_figures_of_a_network(net, tmp_path):
 
 def test_the_memory_grows_with_the_network(net, monkeypatch):
     monkeypatch.setattr(Memory.__init__, "__defaults__", (1, *Memory.__init__.__defaults__[1:]))
-    code = cli.run(["bench", str(net), "--lanes", "8x8", "--iterations", "1"])
+    code = cli.run(["bench", str(net), *ENGINE, "--iterations", "1"])
     assert code == 0 and Memory().size == 1
 
 
