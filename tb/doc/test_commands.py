@@ -7,7 +7,6 @@ import subprocess
 import sys
 from functools import cache
 
-import numpy as np
 import pytest
 import typer
 
@@ -18,6 +17,7 @@ from gradcore.host.boards import is_board
 from gradcore.report import bench
 from gradcore.sim.sources import core_names
 from tb.doc.documents import DOCUMENTS, Command, commands, quoted, rows
+from tb.support.images import few_images
 
 SHOWN = commands()
 ELSEWHERE = ("vivado", "qsys-script", "cd", "export", "pip")  # vendors' tools and the shell: nothing of ours
@@ -44,11 +44,9 @@ GROUP = typer.main.get_command(cli.app)
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """What the commands find where the reader is: net.toml, images.npz and the folder of a run."""
-    folder, rng = tmp_path_factory.mktemp("shown"), np.random.default_rng(1)
+    folder = tmp_path_factory.mktemp("shown")
     shutil.copy(ROOT / "examples" / "digits" / "net.toml", folder)
-    arrays = {f"x_{part}": rng.random((count, 8, 8)) for part, count in (("train", 40), ("test", 10))}
-    arrays |= {f"y_{part}": rng.integers(0, 10, count) for part, count in (("train", 40), ("test", 10))}
-    np.savez(folder / "images.npz", **arrays)
+    few_images(folder / "images.npz")
     with pytest.MonkeyPatch.context() as here:
         here.chdir(folder)
         assert cli.run(["train", "net.toml", "--out", "run", *CHEAP]) == 0

@@ -31,6 +31,11 @@ FAULTS = {
     "axi": ("axi/gc_axil_slave", "m_reg_read ? araddr_q", "!m_reg_read ? araddr_q"),
     "avalon": ("avalon/gc_avalon_agent", "read_answer_q && !rst", "read_answer_q || !rst"),
 }
+# The same at the side of the memory. The bench waits for the watchdog.
+HANGING = {
+    "axi master": ("axi/gc_axi_master", "m_axi_awvalid && !m_axi_awready", "m_axi_awvalid || !m_axi_awready"),
+    "avalon master": ("avalon/gc_avalon_master", "{1'b0, s_rreq_len} + 9'd1", "{1'b0, s_rreq_len} - 9'd1"),
+}
 # The whole engine sees those of its parts.
 PARTS = ["mac_array", "drain", "update"]
 
@@ -50,10 +55,15 @@ def test_passes(core, fusesoc):
     assert "arning" not in done.stdout, done.stdout[-3000:]
 
 
-@pytest.mark.parametrize("core, source", [(core, core) for core in FAULTS] + [long("gradcore", part) for part in PARTS])
+@pytest.mark.parametrize(
+    "core, source",
+    [(core, core) for core in FAULTS]
+    + [long(source.split()[0], source) for source in HANGING]
+    + [long("gradcore", part) for part in PARTS],
+)
 def test_goes_red(core, source, fusesoc, tmp_path):
     root = copy_of_library(tmp_path)
-    file, right, wrong = FAULTS[source]
+    file, right, wrong = (FAULTS | HANGING)[source]
     plant(root / "rtl" / f"{file}.v", right, wrong)
     done = fusesoc.run("sim", f"gradcore:ip:{core}:0.1.0", root)
     assert done.returncode != 0 and f"{bench(core)}:" in done.stdout, done.stdout[-3000:]

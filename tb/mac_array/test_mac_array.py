@@ -11,7 +11,7 @@ from cocotb.triggers import ReadOnly
 from tb.support import primitives
 from tb.support.bench import cycles, reset, start
 from tb.support.bits import pack, unpack
-from tb.support.cases import first
+from tb.support.cases import first, long
 from tb.support.runner import expect_elaboration_error, parameter, run
 
 
@@ -159,7 +159,7 @@ def test_large_mac_array(cols, dw, acc_w):
     )
 
 
-@pytest.mark.parametrize("cols, dsp", [(8, 1), (4, 2)])
+@pytest.mark.parametrize("cols, dsp", [(8, 1), (4, 2), long(4, 1), long(8, 2)])
 def test_of_dsp_blocks_by_name(cols, dsp):
     """The same, of DSP48E2 and of MULT18X18D."""
     dw = random.randint(8, 16)

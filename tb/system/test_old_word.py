@@ -10,13 +10,14 @@ from gradcore.sim.build import build, engine_parameters
 from gradcore.sim.sources import sources
 from tb.model.compiler.networks import large_network, train
 from tb.model.compiler.test_vector import random_network
+from tb.support.cases import long
 from tb.support.engines import SMALL, TINY
 
 READ = "if (s_rd_en) word_q <= memory[s_rd_addr];   // not while it is written"
 WRONG = "if (s_rd_en) word_q <= memory[s_rd_addr] ^ {WIDTH{s_wr_en && s_wr_addr == s_rd_addr}};"
 
 
-@pytest.mark.parametrize("config", [TINY, pytest.param(SMALL, marks=pytest.mark.long)], ids=["tiny", "small"])
+@pytest.mark.parametrize("config", [TINY, long(SMALL)], ids=["tiny", "small"])
 def test_rtl_trains_as_the_reference(config, tmp_path):
     library = build(with_wrong_words(tmp_path), engine_parameters(config))[0]
     for seed in range(1, 4):

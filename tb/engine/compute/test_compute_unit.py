@@ -258,6 +258,6 @@ def test_compute_unit(grid, cols, width, acc_w, read):
 @pytest.mark.long
 def test_of_mult18x18d():
     """DSP 2, whose sums come a cycle later: they must meet their places all the same."""
-    sizes = {"GRID": 4, "COLS": 4, "COLS_LOG": 2, "DW": 8, "ACC_W": 40, "ACCESS_W": ACCESS_W, "READ": 8, "DSP": 2}
+    sizes = {"GRID": 4, "COLS": 8, "COLS_LOG": 3, "DW": 8, "ACC_W": 40, "ACCESS_W": ACCESS_W, "READ": 8, "DSP": 2}
     models = [file for file in primitives.models() if file.stem in ("MULT18X18D", "CCU2C", "FD1S3AX")]
     run("engine", "gc_compute_unit", sizes, sim="verilator", models=models)

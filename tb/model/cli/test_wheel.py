@@ -7,12 +7,12 @@ import subprocess
 import sys
 import tomllib
 
-import numpy as np
 import pytest
 from packaging.requirements import Requirement
 
 from gradcore import __version__
 from gradcore.files.places import ROOT
+from tb.support.images import few_images
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 MADE = shutil.ignore_patterns("__pycache__", "*.egg-info", "training_system/*.hex")
@@ -63,10 +63,7 @@ def test_it_holds_every_file(place, name, source):
 
 
 def test_it_trains_and_keeps_its_engine_in_the_users_cache(place):
-    rng = np.random.default_rng(1)
-    arrays = {f"x_{part}": rng.random((count, 8, 8)) for part, count in (("train", 40), ("test", 10))}
-    arrays |= {f"y_{part}": rng.integers(0, 10, count) for part, count in (("train", 40), ("test", 10))}
-    np.savez(place / "few images.npz", **arrays)
+    few_images(place / "few images.npz")
     engine = "grid=4,cols=4,act_depth=512,has_vector=0,has_softmax=0,has_factor=0"
     words = ("train", "digits", "--data", "few images.npz", "--epochs", "1", "--engine", engine, "--out", "a run")
     done = gradcore(place, *words)

@@ -36,7 +36,7 @@ COUNTS = {
     "resnet8": (77_706, 12_501_632),
     "vgg16": (138_357_544, 15_470_264_320),  # "138 million": Simonyan and Zisserman, table 2
 }
-SLOW = ("lenet5-tanh", "resnet8", "fcte-mnist")  # to compile; there is a faster one of the same kind
+SLOW = ("lenet5-tanh", "resnet8", "fcte-mnist")  # to compile; lenet5, fcte-cifar10 and tb/system do it, too
 LARGE = 5_000_000  # weights: an image takes the reference trainer half a minute to two, and up to 8 GiB
 
 
