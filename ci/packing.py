@@ -9,6 +9,7 @@ nothing else reads what it reads. What the netlist computes stays the same, in e
 import json
 import re
 from collections import defaultdict
+from importlib.util import find_spec
 from pathlib import Path
 
 # A multiplier's registers: their names in its parameters, their enables, and the control inputs that stay 0. Registers
@@ -17,6 +18,7 @@ PLACES = {"A": "INPUTA", "B": "INPUTB", "P": "OUTPUT"}
 ENABLES = {"A": "CE1", "B": "CE2", "P": "CE3"}
 ALWAYS = "1"  # the enable of a register without one
 REST = ("CLK1", "CLK2", "CLK3", "CE1", "CE2", "CE3", "RST0", "RST1", "RST2", "RST3")
+SHARE = str(Path(find_spec("pyosys").origin).with_name("share"))  # Yosys's own files, +/ in its scripts
 
 
 class Registers:
@@ -146,8 +148,9 @@ def pack(module: dict, enables: bool = True) -> None:
 
 
 def pack_file(mapped: Path, packed: Path, enables: bool) -> None:
-    """Read a netlist, pack the registers of its top, write it."""
-    netlist = json.loads(mapped.read_text())
+    """Read a netlist, pack the registers of its top, write it. Where a cell comes from is said in it; Yosys's own files
+    are called +/ there: with where they are on the machine, nextpnr routes otherwise on another."""
+    netlist = json.loads(mapped.read_text().replace(f"{SHARE}/", "+/"))
     (top,) = (module for module in netlist["modules"].values() if int(module["attributes"].get("top", "0"), 2))
     pack(top, enables)
     packed.write_text(json.dumps(netlist))

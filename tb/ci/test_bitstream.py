@@ -50,6 +50,15 @@ def test_makes_a_bitstream(planted, capsys):
     assert planted(high=9)[0] == 0 and bit.read_bytes() != before
 
 
+def test_nextpnr_is_told_nothing_of_the_machine(planted, tmp_path):
+    """It would route otherwise elsewhere."""
+    planted()
+    folder = tmp_path / "build" / "pnr" / "planted"
+    mapped, netlist = ((folder / name).read_text() for name in ("mapped.json", "netlist.json"))
+    assert "/pyosys/share/" in mapped and "\"+/" in netlist
+    assert "pyosys" not in netlist and str(tmp_path) not in netlist
+
+
 @pytest.mark.parametrize(
     "change, margin, text",
     [

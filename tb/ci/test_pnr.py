@@ -149,6 +149,12 @@ def test_a_router_without_an_end_is_stopped(says):
     assert ecp5.ROUND.match(last)[1] == str(ecp5.ROUNDS + 1)
 
 
+def test_nextpnr_sees_its_folder_alone(says):
+    folder = says('echo "$YOWASP_MOUNT"')
+    ecp5.nextpnr(folder, "seed1", ecp5.OPTIONS)
+    assert (folder / "seed1.log").read_text() == "/=.\n"
+
+
 def test_another_failure_of_nextpnr_is_an_error(planted, capsys, monkeypatch):
     monkeypatch.setattr(ecp5, "OPTIONS", (*ecp5.OPTIONS, "--no-such-option"))
     assert planted(f"{PORTS} {FAST} endmodule\n").main(["planted"]) == 1
