@@ -161,16 +161,24 @@ module gc_avalon_master_props (
 
     (* hierconn *) wire [31:0] \u_native_read.u_queue.lens_q ;
     (* hierconn *) wire [31:0] \u_bus_read.lens_q ;
-    (* hierconn *) wire [7:0]  \u_dut.beat_q ;
-    (* hierconn *) wire [2:0]  \u_dut.u_lengths.wr_q ;
-    (* hierconn *) wire [2:0]  \u_dut.u_lengths.rd_q ;
-    (* hierconn *) wire [7:0]  \u_dut.u_lengths.word_q[0] ;
-    (* hierconn *) wire [7:0]  \u_dut.u_lengths.word_q[1] ;
-    (* hierconn *) wire [7:0]  \u_dut.u_lengths.word_q[2] ;
-    (* hierconn *) wire [7:0]  \u_dut.u_lengths.word_q[3] ;
-    wire [31:0] ring = {\u_dut.u_lengths.word_q[3] , \u_dut.u_lengths.word_q[2] , \u_dut.u_lengths.word_q[1] ,
-                        \u_dut.u_lengths.word_q[0] };
-    wire [63:0] kept = {ring, ring} >> (8 * \u_dut.u_lengths.rd_q [1:0]);      // the oldest one lowest
+    (* hierconn *) wire [2:0]  \u_dut.u_room.free_q ;
+    (* hierconn *) wire        \u_dut.u_room.some_q ;
+    (* hierconn *) wire        \u_dut.u_room.give_q ;
+    (* hierconn *) wire        \u_dut.u_ends.any_q ;
+    (* hierconn *) wire        \u_dut.u_ends.last_q ;
+    (* hierconn *) wire        \u_dut.u_ends.more_q ;
+    (* hierconn *) wire [7:0]  \u_dut.u_ends.left_q ;
+    (* hierconn *) wire [1:0]  \u_dut.u_ends.wr_q ;
+    (* hierconn *) wire [1:0]  \u_dut.u_ends.rd_q ;
+    (* hierconn *) wire [1:0]  \u_dut.u_ends.next_q ;
+    (* hierconn *) wire [8:0]  \u_dut.u_ends.word_q[0] ;
+    (* hierconn *) wire [8:0]  \u_dut.u_ends.word_q[1] ;
+    (* hierconn *) wire [8:0]  \u_dut.u_ends.word_q[2] ;
+    (* hierconn *) wire [8:0]  \u_dut.u_ends.word_q[3] ;
+    wire [35:0] ring = {\u_dut.u_ends.word_q[3] , \u_dut.u_ends.word_q[2] , \u_dut.u_ends.word_q[1] ,
+                        \u_dut.u_ends.word_q[0] };
+    wire [71:0] kept = {ring, ring} >> (9 * \u_dut.u_ends.rd_q );      // the burst behind the oldest one lowest
+    wire [2:0]  queued = bus_reads == 3'd0 ? 3'd0 : bus_reads - 3'd1;
 
     always @* if (rst) assert (!read && !write);
 
@@ -195,12 +203,17 @@ module gc_avalon_master_props (
         assert (native_writes != 3'd0 || first);
         if (native_writes != 3'd0) assert ({1'b0, native_left} + 9'd1 == left);
         if (!first) assert (command_q == asked_q);
-        assert (\u_dut.u_lengths.wr_q - \u_dut.u_lengths.rd_q == bus_reads);
-        if (bus_reads == 3'd0) assert (\u_dut.beat_q == 8'd0);
-        else assert (\u_dut.beat_q <= kept[7:0] && \u_bus_read.lens_q [7:0] == kept[7:0] - \u_dut.beat_q );
+        assert (\u_dut.u_room.free_q + \u_dut.u_room.give_q + bus_reads == 3'd4);
+        assert (\u_dut.u_room.some_q == (\u_dut.u_room.free_q != 3'd0));
+        assert (\u_dut.u_ends.any_q == (bus_reads != 3'd0) && \u_dut.u_ends.more_q == (queued != 3'd0));
+        assert (\u_dut.u_ends.wr_q == \u_dut.u_ends.rd_q + queued[1:0]);
+        assert (\u_dut.u_ends.next_q == \u_dut.u_ends.rd_q + 2'd1);
+        if (bus_reads != 3'd0) assert (\u_bus_read.lens_q [7:0] == \u_dut.u_ends.left_q
+            && \u_dut.u_ends.last_q == (\u_dut.u_ends.left_q == 8'd0));
         for (i = 1; i < 4; i = i + 1)
-            if (i < bus_reads) assert (\u_bus_read.lens_q [8*i +: 8] == kept[8*i +: 8]);
-        cover (bus_read_full && rreq_valid && \u_dut.beat_q == 8'd1 && read_done && read_response[1]);
+            if (i < bus_reads) assert (kept[9*(i-1) +: 9]
+                == {\u_bus_read.lens_q [8*i +: 8] == 8'd0, \u_bus_read.lens_q [8*i +: 8]});
+        cover (bus_read_full && rreq_valid && read_done && read_response[1]);
         cover (write && write_waitrequest && left == 9'd2 && !first && unanswered_q == 16'd1
             && writeresponsevalid && write_response[1]);
     end

@@ -50,20 +50,25 @@ module gc_avalon_master #(
     input  wire [1:0]         avm_write_response,
     input  wire               avm_write_writeresponsevalid
 );
-    // ---- Reads: Avalon marks no last beat, so the lengths of the bursts under way are kept
-    reg  [7:0] beat_q;
-    wire [7:0] len;
-    wire       room;
-    wire       asked;
+    // ---- Reads: Avalon marks no last beat
+    wire room;
+    wire asked;
+    wire [$clog2(OUTSTANDING):0] free_unused;
 
-    gc_register_queue #(.WIDTH(8), .DEPTH(OUTSTANDING)) u_lengths (
+    gc_credit_counter #(.CREDITS(OUTSTANDING)) u_room (
         .clk(clk), .rst(rst),
-        .s_push(s_rreq_valid && s_rreq_ready),
-        .s_data(s_rreq_len),
-        .m_room(room),
-        .m_valid(asked),
-        .s_pop(m_rdat_valid && m_rdat_last),
-        .m_data(len)
+        .s_take(s_rreq_valid && s_rreq_ready),
+        .s_give(m_rdat_valid && m_rdat_last),
+        .m_any(room),
+        .sts_free(free_unused)
+    );
+    gc_burst_ends #(.BURSTS(OUTSTANDING)) u_ends (
+        .clk(clk), .rst(rst),
+        .s_begin(s_rreq_valid && s_rreq_ready),
+        .s_len(s_rreq_len),
+        .s_beat(avm_read_readdatavalid),
+        .m_any(asked),
+        .m_last(m_rdat_last)
     );
 
     assign avm_read_address    = s_rreq_addr;
@@ -72,7 +77,6 @@ module gc_avalon_master #(
     assign s_rreq_ready        = room && !avm_read_waitrequest;
     assign m_rdat_valid        = avm_read_readdatavalid && asked;
     assign m_rdat_data         = avm_read_readdata;
-    assign m_rdat_last         = beat_q == len;
     assign m_rdat_resp         = avm_read_response;
 
     // ---- Writes: the request goes out together with its beats
@@ -91,17 +95,15 @@ module gc_avalon_master #(
     assign m_wrsp_resp          = avm_write_response;
 
     always @(posedge clk) begin
-        if (m_rdat_valid) beat_q <= m_rdat_last ? 8'd0 : beat_q + 8'd1;
         if (s_wreq_valid && s_wreq_ready) begin
             burst_q      <= 1'b1;
             address_q    <= s_wreq_addr;
             burstcount_q <= {1'b0, s_wreq_len} + 9'd1;
         end else if (s_wdat_valid && s_wdat_ready && s_wdat_last) burst_q <= 1'b0;
-        if (rst) begin
-            beat_q  <= 8'd0;
-            burst_q <= 1'b0;
-        end
+        if (rst) burst_q <= 1'b0;
     end
+
+    wire _unused = &{1'b0, free_unused};
 endmodule
 
 `default_nettype wire

@@ -10,7 +10,7 @@ from cocotb.triggers import ReadOnly
 
 from tb.avalon.bus import AvalonMemory
 from tb.support.bench import cycles, reset, start
-from tb.support.runner import parameter, run
+from tb.support.runner import expect_elaboration_error, parameter, run
 
 INPUTS = dict(
     avm_read_waitrequest=0,
@@ -160,4 +160,10 @@ async def reset_in_the_middle_of_bursts(dut):
 @pytest.mark.parametrize("sim", ["icarus", "verilator"])
 @pytest.mark.parametrize("width", [128, 512])
 def test_avalon_master(width, sim):
-    run("avalon", "gc_avalon_master", {"MEM_W": width, "ADDR_W": 40}, sim=sim)
+    outstanding = random.choice([2, 4, 8, 32])
+    run("avalon", "gc_avalon_master", {"MEM_W": width, "ADDR_W": 40, "OUTSTANDING": outstanding}, sim=sim)
+
+
+@pytest.mark.parametrize("outstanding", [1, 12])
+def test_refuses(outstanding):
+    expect_elaboration_error("avalon", "gc_avalon_master", {"OUTSTANDING": outstanding}, "BURSTS_must_be_a_power")

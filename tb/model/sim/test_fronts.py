@@ -10,11 +10,12 @@ from gradcore.sim.backend import Memory, MemoryRuleBroken
 from tb.model.sim.copy_engine import copy, open_copy_engine
 
 SIZE, TARGET, BEATS = 1 << 20, 1 << 19, 512
+AVALON = ("gc_avalon_master.v", "gc_burst_ends.v", "gc_avalon_agent.v", "gc_engine_avalon.v")
 FILES = {
     "sim-axi": [ROOT / "rtl" / "axi" / name for name in ("gc_axi_master.v", "gc_axil_slave.v", "gc_engine_axi.v")],
     "sim-avalon": [
-        *(ROOT / "rtl" / "avalon" / name for name in ("gc_avalon_master.v", "gc_avalon_agent.v", "gc_engine_avalon.v")),
-        ROOT / "rtl/stream/gc_register_queue.v",
+        *(ROOT / "rtl" / "avalon" / name for name in AVALON),
+        ROOT / "rtl/stream/gc_credit_counter.v",
     ],
 }
 
