@@ -55,7 +55,7 @@ def test_nextpnr_is_told_nothing_of_the_machine(planted, tmp_path):
     planted()
     folder = tmp_path / "build" / "pnr" / "planted"
     mapped, netlist = ((folder / name).read_text() for name in ("mapped.json", "netlist.json"))
-    assert "/pyosys/share/" in mapped and "\"+/" in netlist
+    assert "/pyosys/share/" in mapped and '"+/' in netlist
     assert "pyosys" not in netlist and str(tmp_path) not in netlist
 
 
