@@ -103,7 +103,6 @@ module gc_round_shift_step #(
     gc_shift_digit #(.IN_W(COARSE_W), .OUT_W(FINE_W), .STEP(1)) u_ones (
         .s_x(coarse_q), .s_sign(sign_q), .s_digit(shift_q[1:0]), .m_y(shifted), .m_low(low1), .m_high(high1)
     );
-    wire [FINE_W-1:0] counts = shifted & {FINE_W{!zero_q}};
     wire [2:0] below, above;              // bits lost by the shift of 16, 4, 1
     gc_shift_lost u_lost [2:0] (
         .s_digit(shift_q), .s_low({low_q, low1}), .s_high({high_q, high1}), .m_below(below), .m_above(above)
@@ -115,12 +114,21 @@ module gc_round_shift_step #(
     reg              sign2_q;
     reg              far_q;
 
-    always @(posedge clk) if (s_step[1]) begin
-        shifted_q <= counts;
-        addend_q  <= {base_q, round_q};
-        up_q      <= even_q && ((counts[ROUND_W] ^ base_q[0]) || ((|below) && !zero_q));
-        sign2_q   <= sign_q && !zero_q;
-        far_q     <= (|above) && !zero_q;
+    always @(posedge clk) begin
+        if (s_step[1]) begin
+            shifted_q <= shifted;
+            addend_q  <= {base_q, round_q};
+            up_q      <= even_q && ((shifted[ROUND_W] ^ base_q[0]) || (|below));
+            sign2_q   <= sign_q;
+            far_q     <= |above;
+        end
+        // The reset of flip-flops. Without s_step[1] nothing reads them again.
+        if (zero_q) begin
+            shifted_q <= {FINE_W{1'b0}};
+            up_q      <= 1'b0;
+            sign2_q   <= 1'b0;
+            far_q     <= 1'b0;
+        end
     end
 
     // Stage 3: add. The number has one bit more than the result, and the sum one bit more than the number.
