@@ -162,12 +162,10 @@ module gc_mem_arbiter_props (
     (* hierconn *) wire       \u_dut.u_read_pick.holds_q , \u_dut.u_write_pick.holds_q ;
     (* hierconn *) wire [1:0] \u_dut.u_write_pick.held_q ;
     (* hierconn *) wire [1:0] \u_dut.data_q ;
-    (* hierconn *) wire [1:0] \u_dut.u_read_owners.wr_q , \u_dut.u_read_owners.wr_next_q ;
-    (* hierconn *) wire [1:0] \u_dut.u_read_owners.rd_q , \u_dut.u_read_owners.rd_next_q ;
-    (* hierconn *) wire [1:0] \u_dut.u_write_owners.wr_q , \u_dut.u_write_owners.wr_next_q ;
-    (* hierconn *) wire [1:0] \u_dut.u_write_owners.rd_q , \u_dut.u_write_owners.rd_next_q ;
-    (* hierconn *) wire       \u_dut.u_read_owners.valid_q , \u_dut.u_write_owners.valid_q ;
-    (* hierconn *) wire       \u_dut.u_read_owners.room_q , \u_dut.u_write_owners.room_q ;
+    (* hierconn *) wire [2:0] \u_dut.u_read_owners.wr_q ;
+    (* hierconn *) wire [2:0] \u_dut.u_read_owners.rd_q ;
+    (* hierconn *) wire [2:0] \u_dut.u_write_owners.wr_q ;
+    (* hierconn *) wire [2:0] \u_dut.u_write_owners.rd_q ;
     (* hierconn *) wire [2:0] \u_dut.u_read_owners.word_q[0] , \u_dut.u_read_owners.word_q[1] ;
     (* hierconn *) wire [2:0] \u_dut.u_read_owners.word_q[2] , \u_dut.u_read_owners.word_q[3] ;
     (* hierconn *) wire [1:0] \u_dut.u_write_owners.word_q[0] , \u_dut.u_write_owners.word_q[1] ;
@@ -176,8 +174,8 @@ module gc_mem_arbiter_props (
                                \u_dut.u_read_owners.word_q[1] , \u_dut.u_read_owners.word_q[0] };
     wire [7:0]  write_queue = {\u_dut.u_write_owners.word_q[3] , \u_dut.u_write_owners.word_q[2] ,
                                \u_dut.u_write_owners.word_q[1] , \u_dut.u_write_owners.word_q[0] };
-    wire [1:0]  read_place  = \u_dut.u_read_owners.rd_q + read_ahead[1:0];
-    wire [1:0]  write_place = \u_dut.u_write_owners.rd_q + write_ahead[1:0];
+    wire [2:0]  read_place  = \u_dut.u_read_owners.rd_q + read_ahead;
+    wire [2:0]  write_place = \u_dut.u_write_owners.rd_q + write_ahead;
     wire        read_holds  = \u_dut.u_read_pick.holds_q ;
     wire        write_holds = \u_dut.u_write_pick.holds_q ;
     wire [2:0]  read_held   = \u_dut.u_read_pick.held_q & {3{read_holds}};
@@ -219,18 +217,10 @@ module gc_mem_arbiter_props (
         assert (port_rdat_valid || rdat_valid == 0);
         assert (port_wrsp_valid || wrsp_valid == 0);
         assert (read_owners == reads && write_owners == unanswered + writes && unanswered <= 16'd4);
-        assert (\u_dut.u_read_owners.wr_q == \u_dut.u_read_owners.rd_q + read_owners[1:0]);
-        assert (\u_dut.u_write_owners.wr_q == \u_dut.u_write_owners.rd_q + write_owners[1:0]);
-        assert (\u_dut.u_read_owners.wr_next_q == \u_dut.u_read_owners.wr_q + 2'd1);
-        assert (\u_dut.u_read_owners.rd_next_q == \u_dut.u_read_owners.rd_q + 2'd1);
-        assert (\u_dut.u_write_owners.wr_next_q == \u_dut.u_write_owners.wr_q + 2'd1);
-        assert (\u_dut.u_write_owners.rd_next_q == \u_dut.u_write_owners.rd_q + 2'd1);
-        assert (\u_dut.u_read_owners.valid_q == (read_owners != 3'd0));
-        assert (\u_dut.u_read_owners.room_q == (read_owners != 3'd4));
-        assert (\u_dut.u_write_owners.valid_q == (write_owners != 3'd0));
-        assert (\u_dut.u_write_owners.room_q == (write_owners != 3'd4));
-        if (read_tracked)  assert (read_queue[3*read_place +: 3] == read_owner);
-        if (write_tracked) assert (write_queue[2*write_place +: 2] == write_owner);
+        assert (\u_dut.u_read_owners.wr_q - \u_dut.u_read_owners.rd_q == read_owners);
+        assert (\u_dut.u_write_owners.wr_q - \u_dut.u_write_owners.rd_q == write_owners);
+        if (read_tracked)  assert (read_queue[3*read_place[1:0] +: 3] == read_owner);
+        if (write_tracked) assert (write_queue[2*write_place[1:0] +: 2] == write_owner);
         // One write burst at a time, the same for the port and its client.
         assert (sender != 2'b11 && writes == (sender != 0));
         for (c = 0; c < 2; c = c + 1) begin

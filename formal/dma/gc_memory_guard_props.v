@@ -110,11 +110,8 @@ module gc_memory_guard_props (
         forgot_q <= rst && |reads_q && |writes_q;
     end
 
-    (* hierconn *) wire [1:0] \u_dut.u_read_bursts.wr_q , \u_dut.u_read_bursts.wr_next_q ;
-    (* hierconn *) wire [1:0] \u_dut.u_read_bursts.rd_q , \u_dut.u_read_bursts.rd_next_q ;
-    (* hierconn *) wire [1:0] \u_dut.u_write_bursts.wr_q , \u_dut.u_write_bursts.wr_next_q ;
-    (* hierconn *) wire [1:0] \u_dut.u_write_bursts.rd_q , \u_dut.u_write_bursts.rd_next_q ;
-    (* hierconn *) wire       \u_dut.u_read_bursts.valid_q , \u_dut.u_write_bursts.valid_q ;
+    (* hierconn *) wire [2:0] \u_dut.u_read_bursts.level ;
+    (* hierconn *) wire [2:0] \u_dut.u_write_bursts.level ;
     (* hierconn *) wire [8:0] \u_dut.beats_q ;
     (* hierconn *) wire       \u_dut.free_q ;
     (* hierconn *) wire       \u_dut.u_reads.checked_q ;
@@ -137,14 +134,8 @@ module gc_memory_guard_props (
         assert (quiet == (!arvalid && !awvalid && ~(|reads_q) && ~(|writes_q) && ~(|beats_q)));
         assert (!quiet_q || !abort || quiet);
         assert (!fault || code == 8'd7 || code == 8'd8 || ((rdat_valid || wrsp_valid) && |resp));
-        assert (\u_dut.u_read_bursts.wr_q == \u_dut.u_read_bursts.rd_q + reads_q[1:0]);
-        assert (\u_dut.u_write_bursts.wr_q == \u_dut.u_write_bursts.rd_q + writes_q[1:0]);
-        assert (\u_dut.u_read_bursts.wr_next_q == \u_dut.u_read_bursts.wr_q + 2'd1);
-        assert (\u_dut.u_read_bursts.rd_next_q == \u_dut.u_read_bursts.rd_q + 2'd1);
-        assert (\u_dut.u_write_bursts.wr_next_q == \u_dut.u_write_bursts.wr_q + 2'd1);
-        assert (\u_dut.u_write_bursts.rd_next_q == \u_dut.u_write_bursts.rd_q + 2'd1);
-        assert (\u_dut.u_read_bursts.valid_q == |reads_q && \u_dut.u_write_bursts.valid_q == |writes_q);
-        assert (\u_dut.beats_q == beats_q && \u_dut.free_q == ~(|beats_q));
+        assert (\u_dut.u_read_bursts.level == reads_q && \u_dut.u_write_bursts.level == writes_q
+            && \u_dut.beats_q == beats_q && \u_dut.free_q == ~(|beats_q));
         assert (reads_q <= 3'd4 && writes_q <= 3'd4);
         cover (fault && code == 8'd8 && reads_q == 3'd3);
         cover (quiet_q && abort && fault);

@@ -34,25 +34,22 @@ module gc_register_queue_props (
         .m_valid(m_valid), .m_data(m_data), .stored(stored), .tracked(tracked), .ahead(ahead), .word(word)
     );
 
-    (* hierconn *) wire [1:0] \u_dut.wr_q ;
-    (* hierconn *) wire [1:0] \u_dut.wr_next_q ;
-    (* hierconn *) wire [1:0] \u_dut.rd_q ;
-    (* hierconn *) wire [1:0] \u_dut.rd_next_q ;
+    (* hierconn *) wire [2:0] \u_dut.wr_q ;
+    (* hierconn *) wire [2:0] \u_dut.rd_q ;
     (* hierconn *) wire [3:0] \u_dut.word_q[0] ;
     (* hierconn *) wire [3:0] \u_dut.word_q[1] ;
     (* hierconn *) wire [3:0] \u_dut.word_q[2] ;
     (* hierconn *) wire [3:0] \u_dut.word_q[3] ;
     wire [15:0] memory = {\u_dut.word_q[3] , \u_dut.word_q[2] , \u_dut.word_q[1] , \u_dut.word_q[0] };
-    wire [1:0]  place  = \u_dut.rd_q + ahead[1:0];
+    wire [2:0]  place  = \u_dut.rd_q + ahead;
 
     always @* if (started) begin
         assume (!s_push || room);
         assume (!s_pop || m_valid);
         assert (room == (stored < 3'd4));
         assert (m_valid == (stored != 3'd0));
-        assert (\u_dut.wr_q == \u_dut.rd_q + stored[1:0]);
-        assert (\u_dut.wr_next_q == \u_dut.wr_q + 2'd1 && \u_dut.rd_next_q == \u_dut.rd_q + 2'd1);
-        if (tracked) assert (memory[4*place +: 4] == word);
+        assert (\u_dut.wr_q - \u_dut.rd_q == stored);
+        if (tracked) assert (memory[4*place[1:0] +: 4] == word);
         cover (stored == 3'd4 && tracked && ahead == 3'd3 && s_pop);
     end
 endmodule

@@ -51,7 +51,7 @@ module gc_factor #(
     reg        sign1_q, keep1_q;
     reg [15:0] zero1_q, one1_q;
 
-    always @(posedge clk) begin
+    always @(posedge clk) if (late) begin
         sign1_q <= s_factor == SIGN;
         keep1_q <= s_factor == KEEP;
         zero1_q <= s_factor_0;
@@ -78,10 +78,12 @@ module gc_factor #(
             wire          takes_1 = sign1_q ? above1_q : keep1_q ? kept1_q : gate1_q;
 
             always @(posedge clk) begin
-                word1_q  <= word;
-                above1_q <= ~word[DW-1] & (|word);
-                kept1_q  <= s_draw[l*16 +: 16] >= s_threshold;
-                gate1_q  <= s_choice[l];
+                if (late) begin
+                    word1_q  <= word;
+                    above1_q <= ~word[DW-1] & (|word);
+                    kept1_q  <= s_draw[l*16 +: 16] >= s_threshold;
+                    gate1_q  <= s_choice[l];
+                end
                 if (valid_q[0]) begin
                     word2_q   <= word1_q;
                     factor2_q <= {1'b0, takes_1 ? one1_q : zero1_q};
@@ -93,7 +95,6 @@ module gc_factor #(
                 .clk     (clk),
                 .s_step  (valid_q[5:2]),
                 .s_x     (wide),
-                .s_zero  (1'b0),
                 .s_base  ({DW{1'b0}}),
                 .s_shift (shift),
                 .s_mode  (mode),

@@ -38,8 +38,7 @@ module gc_loss_lane #(
     end
 
     // The hinge keeps negative differences of the labelled class and positive ones of the others.
-    wire        keep = diff_q[DW] ? keep_q[1] : keep_q[0];
-    wire [DW:0] d    = diff_q & {(DW+1){keep}};
+    wire [DW:0] d = diff_q & {(DW+1){diff_q[DW] ? keep_q[1] : keep_q[0]}};
 
     gc_round_shift_step #(
         .IN_W    (X_W),
@@ -49,8 +48,7 @@ module gc_loss_lane #(
     ) u_round (
         .clk     (clk),
         .s_step  (s_step[4:1]),
-        .s_x     ({{(X_W-DW-16){diff_q[DW]}}, diff_q[DW-1:0], 16'b0}),
-        .s_zero  (!keep),
+        .s_x     ({{(X_W-DW-16){d[DW]}}, d[DW-1:0], 16'b0}),
         .s_base  ({DW{1'b0}}),
         .s_shift (s1_shift),
         .s_mode  (HALF_UP),

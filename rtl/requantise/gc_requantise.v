@@ -48,7 +48,6 @@ module gc_requantise #(
                 .clk     (clk),
                 .s_step  ({valid_q[2:0], s_valid}),
                 .s_x     (s_acc[l*ACC_W +: ACC_W]),
-                .s_zero  (1'b0),
                 .s_base  ({DW{1'b0}}),
                 .s_shift (s_shift),
                 .s_mode  (s_mode),

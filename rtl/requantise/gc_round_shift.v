@@ -28,7 +28,6 @@ module gc_round_shift #(
         .clk     (clk),
         .s_step  (4'b1111),
         .s_x     (s_x),
-        .s_zero  (1'b0),
         .s_base  ({OUT_W{1'b0}}),
         .s_shift (s_shift),
         .s_mode  (s_mode),

@@ -3,8 +3,7 @@
 // per cycle, 4 cycles latency, free running; stage i only moves when s_step[i] is high, so the owner of the pipeline's
 // valid bits decides how much toggles. Bit-exact with gradcore.numerics.fixed_point.requantize. All inputs belong to
 // the same word and may change every cycle; s_shift must be below IN_W. To what is rounded s_base is added before it is
-// saturated: the result is that of s_x + (s_base << s_shift). m_over says that it did not fit. s_zero may be
-// known later in a cycle than s_x: it goes to a register alone.
+// saturated: the result is that of s_x + (s_base << s_shift). m_over says that it did not fit.
 `default_nettype none
 
 module gc_round_shift_step #(
@@ -16,7 +15,6 @@ module gc_round_shift_step #(
     input  wire               clk,
     input  wire [3:0]         s_step,   // bit i: stage i takes a new word
     input  wire [IN_W-1:0]    s_x,      // signed
-    input  wire               s_zero,   // s_x counts as 0
     input  wire [OUT_W-1:0]   s_base,   // signed, in the unit of m_y
     input  wire [SHIFT_W-1:0] s_shift,
     input  wire [1:0]         s_mode,   // 0 truncate, 1 half-up, 2 half-even, 3 stochastic
@@ -77,7 +75,6 @@ module gc_round_shift_step #(
     reg [ROUND_W-1:0]  round_q;
     reg [OUT_W-1:0]    base_q;
     reg                sign_q;
-    reg                zero_q;
     reg [5:0]          low_q;
     reg [5:0]          high_q;
 
@@ -87,7 +84,6 @@ module gc_round_shift_step #(
         even_q   <= s_mode == HALF_EVEN;
         base_q   <= s_base;
         sign_q   <= sign;
-        zero_q   <= s_zero;
         low_q    <= {low16, low4};
         high_q   <= {high16, high4};
         case (s_mode)
@@ -114,21 +110,12 @@ module gc_round_shift_step #(
     reg              sign2_q;
     reg              far_q;
 
-    always @(posedge clk) begin
-        if (s_step[1]) begin
-            shifted_q <= shifted;
-            addend_q  <= {base_q, round_q};
-            up_q      <= even_q && ((shifted[ROUND_W] ^ base_q[0]) || (|below));
-            sign2_q   <= sign_q;
-            far_q     <= |above;
-        end
-        // The reset of flip-flops. Without s_step[1] nothing reads them again.
-        if (zero_q) begin
-            shifted_q <= {FINE_W{1'b0}};
-            up_q      <= 1'b0;
-            sign2_q   <= 1'b0;
-            far_q     <= 1'b0;
-        end
+    always @(posedge clk) if (s_step[1]) begin
+        shifted_q <= shifted;
+        addend_q  <= {base_q, round_q};
+        up_q      <= even_q && ((shifted[ROUND_W] ^ base_q[0]) || (|below));
+        sign2_q   <= sign_q;
+        far_q     <= |above;
     end
 
     // Stage 3: add. The number has one bit more than the result, and the sum one bit more than the number.

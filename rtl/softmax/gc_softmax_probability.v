@@ -53,8 +53,8 @@ module gc_softmax_probability #(
     end
 
     gc_round_shift_step #(.IN_W(33), .OUT_W(DW), .SHIFT_W(5), .ROUND_W(1)) u_round (
-        .clk(clk), .s_step(4'b1111), .s_x({d_q, 16'd0}), .s_zero(1'b0), .s_base({DW{1'b0}}), .s_shift(s_loss_shift),
-        .s_mode(HALF_UP), .s_rnd(16'd0), .m_y(m_delta), .m_over(m_over)
+        .clk(clk), .s_step(4'b1111), .s_x({d_q, 16'd0}), .s_base({DW{1'b0}}), .s_shift(s_loss_shift), .s_mode(HALF_UP),
+        .s_rnd(16'd0), .m_y(m_delta), .m_over(m_over)
     );
 
     wire _unused = &{1'b0, low2_q[12:0], top[18], sum_q[11:0], fine_q[7:0]};

@@ -18,7 +18,8 @@ module gc_register_queue #(
     output wire [WIDTH-1:0] m_data
 );
     localparam AW = $clog2(DEPTH);
-    localparam [AW-1:0] ONE = 1;
+    localparam [AW:0] ONE  = 1;
+    localparam [AW:0] FULL = DEPTH[AW:0];
 
     generate
         if (DEPTH < 2 || (DEPTH & (DEPTH-1)) != 0) begin : g_illegal_depth
@@ -27,38 +28,27 @@ module gc_register_queue #(
     endgenerate
 
     reg [WIDTH-1:0] word_q [0:DEPTH-1];
-    reg [AW-1:0]    wr_q;
-    reg [AW-1:0]    wr_next_q;   // wr_q + 1
-    reg [AW-1:0]    rd_q;
-    reg [AW-1:0]    rd_next_q;   // rd_q + 1
+    reg [AW:0]      wr_q;
+    reg [AW:0]      rd_q;
     reg             room_q;
     reg             valid_q;
-    wire            fills   = s_push && wr_next_q == rd_q;
-    wire            empties = s_pop && rd_next_q == wr_q;
+    wire [AW:0]     level = wr_q - rd_q;
 
     assign m_room  = room_q;
     assign m_valid = valid_q;
-    assign m_data  = word_q[rd_q];
+    assign m_data  = word_q[rd_q[AW-1:0]];
 
     always @(posedge clk) begin
-        if (room_q) word_q[wr_q] <= s_data;    // counts with the push
-        if (s_push) begin
-            wr_q      <= wr_next_q;
-            wr_next_q <= wr_next_q + ONE;
-        end
-        if (s_pop) begin
-            rd_q      <= rd_next_q;
-            rd_next_q <= rd_next_q + ONE;
-        end
-        room_q  <= s_pop  || (room_q && !fills);
-        valid_q <= s_push || (valid_q && !empties);
+        if (room_q) word_q[wr_q[AW-1:0]] <= s_data;    // counts with the push
+        if (s_push) wr_q <= wr_q + ONE;
+        if (s_pop)  rd_q <= rd_q + ONE;
+        room_q  <= s_pop  || (!level[AW] && !(s_push && level == FULL - ONE));
+        valid_q <= s_push || (|level && !(s_pop && level == ONE));
         if (rst) begin
-            wr_q      <= {AW{1'b0}};
-            wr_next_q <= ONE;
-            rd_q      <= {AW{1'b0}};
-            rd_next_q <= ONE;
-            room_q    <= 1'b1;
-            valid_q   <= 1'b0;
+            wr_q    <= {(AW+1){1'b0}};
+            rd_q    <= {(AW+1){1'b0}};
+            room_q  <= 1'b1;
+            valid_q <= 1'b0;
         end
     end
 endmodule

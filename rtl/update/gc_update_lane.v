@@ -145,7 +145,6 @@ module gc_update_lane #(
         .clk(clk),
         .s_step(4'b1111),
         .s_x({{(TERM_W-DW-COEF_W){rated_q[DW+COEF_W-1]}}, rated_q}),
-        .s_zero(1'b0),
         .s_base(wgt),
         .s_shift(cfg_shift_w),
         .s_mode(cfg_mode),

@@ -14,7 +14,7 @@ from tb.support.cases import long
 FAULTS = {
     "stream/stream_register": ("stream/gc_stream_register", "skid_q ? skid_data_q : s_data", "s_data"),
     "stream/stream_fifo": ("stream/gc_stream_fifo", "&& (!valid_q || m_ready)", ""),
-    "stream/register_queue": ("stream/gc_register_queue", "room_q && !fills", "!fills"),
+    "stream/register_queue": ("stream/gc_register_queue", "!level[AW]", "1'b1"),
     "stream/stream_upsize": (
         "stream/gc_stream_upsize",
         "assign s_ready = !m_valid || m_ready",
