@@ -110,6 +110,7 @@ module gc_avalon_master_props (
     wire [15:0] native_unanswered;
     wire [8:0]  write_len = write_burstcount - 9'd1;
     wire        write_taken = write && !write_waitrequest;
+    reg  [7:0]  beats_q;         // beats that the oldest read has had
     reg  [8:0]  left_q;          // beats that the burst under way lacks, 0: none is
     reg  [41:0] command_q;       // its address and burstcount
     reg  [41:0] asked_q;         // those of the last request
@@ -150,10 +151,12 @@ module gc_avalon_master_props (
     );
     always @(posedge clk) begin
         if (wreq_valid && wreq_ready) asked_q <= {wreq_addr, {1'b0, wreq_len} + 9'd1};
+        if (expected) beats_q <= read_done ? 8'd0 : beats_q + 8'd1;
         if (write_taken) left_q <= left - 9'd1;
         if (write_taken && first) command_q <= {write_address, write_burstcount};
         unanswered_q <= unanswered_q + (write_taken && left == 9'd1) - writeresponsevalid;
         if (rst) begin
+            beats_q      <= 8'd0;
             left_q       <= 9'd0;
             unanswered_q <= 16'd0;
         end
@@ -213,7 +216,7 @@ module gc_avalon_master_props (
         for (i = 1; i < 4; i = i + 1)
             if (i < bus_reads) assert (kept[9*(i-1) +: 9]
                 == {\u_bus_read.lens_q [8*i +: 8] == 8'd0, \u_bus_read.lens_q [8*i +: 8]});
-        cover (bus_read_full && rreq_valid && read_done && read_response[1]);
+        cover (bus_read_full && rreq_valid && beats_q == 8'd1 && read_done && read_response[1]);
         cover (write && write_waitrequest && left == 9'd2 && !first && unanswered_q == 16'd1
             && writeresponsevalid && write_response[1]);
     end

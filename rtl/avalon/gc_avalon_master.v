@@ -9,7 +9,7 @@
 module gc_avalon_master #(
     parameter ADDR_W      = 48,
     parameter MEM_W       = 512,
-    parameter OUTSTANDING = 32     // read bursts, power of two
+    parameter OUTSTANDING = 32     // read bursts, a power of two from 2
 ) (
     input  wire               clk,
     input  wire               rst,
@@ -50,6 +50,12 @@ module gc_avalon_master #(
     input  wire [1:0]         avm_write_response,
     input  wire               avm_write_writeresponsevalid
 );
+    generate
+        if (OUTSTANDING < 2 || (OUTSTANDING & (OUTSTANDING-1)) != 0) begin : g_illegal_outstanding
+            gradcore_illegal_parameter_OUTSTANDING_must_be_a_power_of_two_above_1 u_stop ();
+        end
+    endgenerate
+
     // ---- Reads: Avalon marks no last beat
     wire room;
     wire asked;
