@@ -25,12 +25,12 @@ PLACES = {
     "NET.toml": "net.toml",
     "NET": "digits",
     "mine/net.toml": "net.toml",
-    "mine/weights.npz": "run/weights.npz",
+    "mine/weights.npz": "build/run/weights.npz",
     "boards/ulx3s/digits.toml": str(ROOT / "boards/ulx3s/digits.toml"),
-    "RUN": "run",
-    "build/demo": "run",
-    "build/mine": "run",
-    "WEIGHTS.npz": "run/weights.npz",
+    "RUN": "build/run",
+    "build/demo": "build/run",
+    "build/mine": "build/run",
+    "WEIGHTS.npz": "build/run/weights.npz",
     "--data FILE": "images.npz",
     "--out FILE": "out.npz",
 }
@@ -42,15 +42,21 @@ GROUP = typer.main.get_command(cli.app)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """What the commands find where the reader is: net.toml, images.npz and the folder of a run."""
+def trained(tmp_path_factory):
+    """net.toml, images.npz and the folder of a run."""
     folder = tmp_path_factory.mktemp("shown")
     shutil.copy(ROOT / "examples" / "digits" / "net.toml", folder)
     few_images(folder / "images.npz")
     with pytest.MonkeyPatch.context() as here:
         here.chdir(folder)
-        assert cli.run(["train", "net.toml", "--out", "run", *CHEAP]) == 0
+        assert cli.run(["train", "net.toml", *CHEAP]) == 0
     return folder
+
+
+@pytest.fixture
+def folder(trained, tmp_path):
+    """What a command finds where the reader is; each command has its own, so that none needs another one."""
+    return shutil.copytree(trained, tmp_path / "shown")
 
 
 def pairs(words) -> list:
@@ -153,7 +159,7 @@ def test_report_draws_what_its_row_says(folder):
     (row,) = (row for row in rows((ROOT / "doc" / "simulation.md").read_text()) if row[0] == "`gradcore report RUN`")
     said = re.search(r"draws `(\S+)` of a run or `(\S+)` of a benchmark again", row[1])
     assert said.groups() == ("loss.png", "roofline.png")
-    run = shutil.copytree(folder / "run", folder / "again")
+    run = shutil.copytree(folder / "build/run", folder / "again")
     for name in ("loss.png", "saturations.png", "timeline.png"):
         (run / name).unlink(missing_ok=True)
     assert cli.run(["report", str(run)]) == 0
