@@ -219,8 +219,8 @@ def nextpnr(folder: Path, name: str, words: tuple) -> None:
         raise FlowError("\n".join(errors) or f"nextpnr ends with {run.returncode}, see {log}")
 
 
-def place_and_route(design: Design, seed: int) -> dict:
-    """nextpnr's report of a seed. Raises FlowError and DoesNotFit."""
+def make_netlist(design: Design) -> None:
+    """What nextpnr reads, the same for every seed. Raises FlowError."""
     folder = design.root / design.folder
     stamp, state = folder / "state", design.state()
     if not (stamp.exists() and stamp.read_text() == state):
@@ -231,8 +231,13 @@ def place_and_route(design: Design, seed: int) -> dict:
     mapped, netlist = folder / "mapped.json", folder / "netlist.json"
     once(mapped, lambda: yosys(design, "synthesis", design.synthesise()))
     once(netlist, lambda: packing.pack_file(mapped, netlist.with_suffix(".part"), design.enables))
-    once(folder / f"seed{seed}.json", lambda: design.run(seed))
-    return json.loads((folder / f"seed{seed}.json").read_text())
+
+
+def place_and_route(design: Design, seed: int) -> dict:
+    """nextpnr's report of a seed of a synthesised design. Raises FlowError and DoesNotFit."""
+    report = design.root / design.folder / f"seed{seed}.json"
+    once(report, lambda: design.run(seed))
+    return json.loads(report.read_text())
 
 
 def cells(report: dict) -> dict:
