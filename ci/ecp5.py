@@ -234,7 +234,7 @@ def make_netlist(design: Design) -> None:
 
 
 def place_and_route(design: Design, seed: int) -> dict:
-    """nextpnr's report of a seed of a synthesised design. Raises FlowError and DoesNotFit."""
+    """nextpnr's report of a seed; `make_netlist` comes before. Raises FlowError and DoesNotFit."""
     report = design.root / design.folder / f"seed{seed}.json"
     once(report, lambda: design.run(seed))
     return json.loads(report.read_text())
